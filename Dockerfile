@@ -8,6 +8,7 @@ WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
 COPY packages/embedded-cluster/package.json packages/embedded-cluster/
 COPY packages/kubectl-atrium/package.json packages/kubectl-atrium/
+COPY packages/kubernetes/package.json packages/kubernetes/
 COPY packages/http/package.json packages/http/
 COPY packages/objects/package.json packages/objects/
 # No package runs a script of its own here; what each is, the lock file says by its hash.
@@ -16,6 +17,7 @@ COPY LICENSE tsconfig.json ./
 COPY scripts/build.ts scripts/bundle-plugin.ts scripts/text-packs.ts scripts/web.ts scripts/write-sbom.ts scripts/
 COPY src src
 COPY packages/kubectl-atrium packages/kubectl-atrium
+COPY packages/kubernetes packages/kubernetes
 COPY packages/http packages/http
 COPY packages/objects packages/objects
 COPY web web

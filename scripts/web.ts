@@ -172,7 +172,7 @@ async function stampOfSources(): Promise<string> {
       'web/template/{*,{src,public}/**/*}',
       'src/console/brand.ts',
       'packages/http/src/return-path.ts',
-      'src/kubernetes/resource-version.ts',
+      'packages/kubernetes/src/resource-version.ts',
       'packages/objects/src/*',
       'package-lock.json',
       'packages/kubectl-atrium/{package.json,src/*}',

@@ -1,5 +1,6 @@
 /** Wires authentication: issuers, sessions and login, the embedded OpenID provider, access tokens. */
 import { type Authenticator, withAccessTokens } from '@atrium/http/authenticator.ts';
+import { IdentityCache } from '@atrium/kubernetes/identity.ts';
 import type { Base } from './base.ts';
 import { identityURLOf, issuersOf } from './config/issuers.ts';
 import type { Brand } from './console/brand.ts';
@@ -10,7 +11,6 @@ import { FactorStore } from './factors/store.ts';
 import { createIdentity } from './identity/identity.ts';
 import { createIssuer } from './issuer/issuer.ts';
 import { Issuers } from './issuer/issuers.ts';
-import { IdentityCache } from './kubernetes/identity.ts';
 import { createLogin } from './login/login.ts';
 import { OneTimeLinks } from './one-time-links/links.ts';
 import { LinkMail } from './one-time-links/mails.ts';

@@ -1,18 +1,18 @@
 /** `atrium create-admin`: creates the first administrator of an installation, once. */
 import { randomBytes } from 'node:crypto';
 import { Metrics } from '@atrium/http/telemetry/metrics.ts';
+import { timestamp } from '@atrium/kubernetes/clock.ts';
+import type { Connection } from '@atrium/kubernetes/connection.ts';
+import { neverAborts } from '@atrium/kubernetes/deadline.ts';
+import { KubernetesClient } from '@atrium/kubernetes/kubernetes-client.ts';
+import type { ServiceClient } from '@atrium/kubernetes/own-account.ts';
+import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
+import { retryOnConflict } from '@atrium/kubernetes/retry.ts';
 import { StatusError } from '@atrium/objects/status.ts';
 import { embeddedIssuerOf, embeddedLoginOf, identityURLOf } from './config/issuers.ts';
 import { ConfigError } from './config/load.ts';
 import type { Config } from './config/schema.ts';
 import { KeySecret } from './keys/key-secret.ts';
-import { timestamp } from './kubernetes/clock.ts';
-import type { Connection } from './kubernetes/connection.ts';
-import { neverAborts } from './kubernetes/deadline.ts';
-import { KubernetesClient } from './kubernetes/kubernetes-client.ts';
-import type { ServiceClient } from './kubernetes/own-account.ts';
-import type { KubernetesObject } from './kubernetes/resource.ts';
-import { retryOnConflict } from './kubernetes/retry.ts';
 import { Passwords } from './users/passwords/passwords.ts';
 import { passwordProblems, problemText } from './users/passwords/policy.ts';
 import { PasswordSecrets } from './users/passwords/secret.ts';

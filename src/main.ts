@@ -7,6 +7,7 @@ import { homedir } from 'node:os';
 import { isatty } from 'node:tty';
 import { fileURLToPath } from 'node:url';
 import { createLog, GatheredLines } from '@atrium/http/telemetry/log.ts';
+import { type Connection, inClusterConnection } from '@atrium/kubernetes/connection.ts';
 import { Command, InvalidArgumentError } from 'commander';
 import { addLoginCommands } from 'kubectl-atrium/commands.ts';
 import { Interrupted, type Terminal } from 'kubectl-atrium/terminal.ts';
@@ -16,7 +17,6 @@ import packageJson from '../package.json' with { type: 'json' };
 import { ConfigError, type ConfigSources, effectiveSettings, fileProblems, parseConfig } from './config/load.ts';
 import type { Config } from './config/schema.ts';
 import { secretOf } from './config/secret-file.ts';
-import { type Connection, inClusterConnection } from './kubernetes/connection.ts';
 import { stopOnSignals } from './signals.ts';
 
 const defaultConfig = '/etc/atrium/config.yaml';
@@ -47,7 +47,7 @@ async function connect({ kubernetes }: Config): Promise<Connection> {
   const kubeconfig = kubernetes.kubeconfig ?? process.env.KUBECONFIG;
   if (!kubeconfig)
     throw new ConfigError([{ path: 'kubernetes.kubeconfig', message: 'name a kubeconfig file, set KUBECONFIG, or run in a cluster' }]);
-  const { kubeconfigConnection } = await import('./kubernetes/kubeconfig-connection.ts');
+  const { kubeconfigConnection } = await import('@atrium/kubernetes/kubeconfig-connection.ts');
   return kubeconfigConnection(kubeconfig);
 }
 

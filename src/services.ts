@@ -4,15 +4,15 @@ import type { Check } from '@atrium/http/health.ts';
 import type { SharedBound } from '@atrium/http/limits/shared-bound.ts';
 import type { Operation } from '@atrium/http/operation.ts';
 import type { Metrics } from '@atrium/http/telemetry/metrics.ts';
+import type { AccessReviews } from '@atrium/kubernetes/access.ts';
+import type { KubernetesClient } from '@atrium/kubernetes/kubernetes-client.ts';
+import type { ServiceClient } from '@atrium/kubernetes/own-account.ts';
+import type { LongRequests } from '@atrium/kubernetes/rbac/long-requests.ts';
+import type { RbacWatch } from '@atrium/kubernetes/rbac/watch.ts';
 import type { Logger } from 'pino';
 import type { Audit } from './audit/audit.ts';
 import type { Config } from './config/schema.ts';
 import type { KeyRing } from './keys/key-ring.ts';
-import type { AccessReviews } from './kubernetes/access.ts';
-import type { KubernetesClient } from './kubernetes/kubernetes-client.ts';
-import type { ServiceClient } from './kubernetes/own-account.ts';
-import type { LongRequests } from './rbac/long-requests.ts';
-import type { RbacWatch } from './rbac/watch.ts';
 
 export interface Services {
   readonly config: Config;

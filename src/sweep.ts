@@ -1,4 +1,5 @@
 /** `atrium sweep`: ends the access that has reached its end, once. For times when no replica runs. */
+import type { Connection } from '@atrium/kubernetes/connection.ts';
 import type { Logger } from 'pino';
 import { createAccessEnds } from './access-requests/access-requests.ts';
 import { isOpen, type RequestRow } from './access-requests/request.ts';
@@ -8,7 +9,6 @@ import type { UserBindingRow } from './bindings/row.ts';
 import { bindingFinalizer } from './bindings/schema.ts';
 import { ConfigError } from './config/load.ts';
 import type { Config } from './config/schema.ts';
-import type { Connection } from './kubernetes/connection.ts';
 
 /** Bound of a sweep, below the five minutes between two of them. The Lease of a replica that was killed must expire first. */
 const sweepWithinMs = 240_000;

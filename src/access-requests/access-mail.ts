@@ -1,8 +1,8 @@
 /** Mail to approvers and requesters. No link decides, because mail scanners follow links. */
 import { hourMs, RateLimit } from '@atrium/http/limits/rate-limit.ts';
 import { mapLimit } from '@atrium/http/limits/semaphore.ts';
-import type { Outcome } from '../controllers/work-queue.ts';
-import { Slices } from '../kubernetes/slices.ts';
+import type { Outcome } from '@atrium/kubernetes/controllers/work-queue.ts';
+import { Slices } from '@atrium/kubernetes/slices.ts';
 import { attemptsAfter, hasAddress, type Mail, mailAttemptsAtMs, sendMail } from '../mail/mailer.ts';
 import { type Texts, timeText } from '../texts/texts.ts';
 import type { Account } from '../users/record/account.ts';

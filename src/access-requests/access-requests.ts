@@ -1,13 +1,13 @@
 import { clusterNetwork, type Network } from '@atrium/http/outgoing.ts';
+import type { Controller } from '@atrium/kubernetes/controllers/controller.ts';
+import type { WatchCache } from '@atrium/kubernetes/watch/watch-cache.ts';
 import { BindingEnds } from '../bindings/ends.ts';
 import type { UserBindingRow } from '../bindings/row.ts';
 import { type Collection, collection, followedLists } from '../collection/collection.ts';
 import type { WhileAllowedOptions } from '../collection/while-allowed.ts';
-import type { Controller } from '../controllers/controller.ts';
 import { isMailSet } from '../mail/mailer.ts';
 import type { Feature, Services } from '../services.ts';
 import { type LocalGroupLookup, localGroupName } from '../users/record/local-groups.ts';
-import type { WatchCache } from '../watch/watch-cache.ts';
 import { AccessMail, type Letterhead } from './access-mail.ts';
 import { AdmissionPolicies } from './admission-policies.ts';
 import { isUnreviewed } from './break-glass.ts';

@@ -1,10 +1,10 @@
 import { runOutsideFlows } from '@atrium/http/limits/flow.ts';
+import { abortable, neverAborts } from '@atrium/kubernetes/deadline.ts';
+import { isKubernetesObject, type ResourceType } from '@atrium/kubernetes/resource.ts';
+import { ServiceResource } from '@atrium/kubernetes/resource-client.ts';
 import { reader } from '@atrium/objects/reader.ts';
 import { installationIncomplete, type StatusError } from '@atrium/objects/status.ts';
 import { z } from 'zod';
-import { abortable, neverAborts } from '../kubernetes/deadline.ts';
-import { isKubernetesObject, type ResourceType } from '../kubernetes/resource.ts';
-import { ServiceResource } from '../kubernetes/resource-client.ts';
 import type { Services } from '../services.ts';
 import { accessPolicyResource } from './policy.ts';
 

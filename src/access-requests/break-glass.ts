@@ -1,9 +1,9 @@
 /** Break-glass: access at once, without the approvals of the policy. Each use is counted and reported, and reviewed by an approver. */
+import { timestamp } from '@atrium/kubernetes/clock.ts';
+import { report } from '@atrium/kubernetes/events.ts';
+import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
 import { tooManyRequests } from '@atrium/objects/status.ts';
 import type { auditCaller } from '../audit/audit.ts';
-import { timestamp } from '../kubernetes/clock.ts';
-import { report } from '../kubernetes/events.ts';
-import type { KubernetesObject } from '../kubernetes/resource.ts';
 import type { Account } from '../users/record/account.ts';
 import { readUser, userKind } from '../users/record/schema.ts';
 import { UserStatusWriter } from '../users/status.ts';

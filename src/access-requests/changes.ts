@@ -1,7 +1,7 @@
+import type { Source } from '@atrium/kubernetes/controllers/controller.ts';
+import type { Change } from '@atrium/kubernetes/watch/watch-cache.ts';
 import type { UserBindingRow } from '../bindings/row.ts';
-import type { Source } from '../controllers/controller.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
-import type { Change } from '../watch/watch-cache.ts';
 import type { AccessContext } from './context.ts';
 import { isOpen, type RequestRow } from './request.ts';
 

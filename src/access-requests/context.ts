@@ -1,7 +1,7 @@
+import type { WatchCache } from '@atrium/kubernetes/watch/watch-cache.ts';
 import type { UserBindingRow } from '../bindings/row.ts';
 import type { Collection } from '../collection/collection.ts';
 import type { Services } from '../services.ts';
-import type { WatchCache } from '../watch/watch-cache.ts';
 import type { AdmissionPolicies } from './admission-policies.ts';
 import type { People } from './people.ts';
 import type { PolicyRow } from './policy.ts';

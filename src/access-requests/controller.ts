@@ -1,10 +1,10 @@
-import { Controller, type Source, type Term } from '../controllers/controller.ts';
-import type { Outcome } from '../controllers/work-queue.ts';
-import { timestamp } from '../kubernetes/clock.ts';
-import { report } from '../kubernetes/events.ts';
-import { changedStatus, setConditions } from '../kubernetes/object-status.ts';
-import { isKubernetesObject } from '../kubernetes/resource.ts';
-import { ServiceResource } from '../kubernetes/resource-client.ts';
+import { timestamp } from '@atrium/kubernetes/clock.ts';
+import { Controller, type Source, type Term } from '@atrium/kubernetes/controllers/controller.ts';
+import type { Outcome } from '@atrium/kubernetes/controllers/work-queue.ts';
+import { report } from '@atrium/kubernetes/events.ts';
+import { changedStatus, setConditions } from '@atrium/kubernetes/object-status.ts';
+import { isKubernetesObject } from '@atrium/kubernetes/resource.ts';
+import { ServiceResource } from '@atrium/kubernetes/resource-client.ts';
 import { begin } from './break-glass.ts';
 import { type AccessSources, RequestChanges } from './changes.ts';
 import type { AccessContext } from './context.ts';

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import type { Caller } from '@atrium/http/caller.ts';
+import { neverAborts } from '@atrium/kubernetes/deadline.ts';
+import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
+import { upstreamRefusal } from '@atrium/kubernetes/upstream-error.ts';
 import { type FieldError, forbidden, invalidValue, notSupported, required } from '@atrium/objects/field-error.ts';
 import { alreadyExists, invalid, StatusError, tooManyRequests } from '@atrium/objects/status.ts';
 import type { auditCaller } from '../audit/audit.ts';
 import { PendingCreations } from '../collection/pending-creations.ts';
-import { neverAborts } from '../kubernetes/deadline.ts';
-import type { KubernetesObject } from '../kubernetes/resource.ts';
-import { upstreamRefusal } from '../kubernetes/upstream-error.ts';
 import { requireNoAccessToken } from '../step-up/sensitive-writes.ts';
 import { requireStepUp } from '../step-up/step-up.ts';
 import type { Account } from '../users/record/account.ts';

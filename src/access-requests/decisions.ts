@@ -1,7 +1,7 @@
 /** Changes of a request by users: approvers decide and review, requesters and approvers end. */
 import type { Caller } from '@atrium/http/caller.ts';
+import { timestamp } from '@atrium/kubernetes/clock.ts';
 import { conflict, type StatusError } from '@atrium/objects/status.ts';
-import { timestamp } from '../kubernetes/clock.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../step-up/sensitive-writes.ts';
 import { requireStepUp } from '../step-up/step-up.ts';
 import type { Account } from '../users/record/account.ts';

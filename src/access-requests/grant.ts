@@ -1,9 +1,9 @@
 /** The access of a request: one UserBinding of the service's account, whose name follows from the UID of the request. */
+import { timestamp } from '@atrium/kubernetes/clock.ts';
+import { ServiceResource } from '@atrium/kubernetes/resource-client.ts';
 import { timedOut } from '@atrium/objects/status.ts';
 import { type UserBindingRow, userBindingRow } from '../bindings/row.ts';
 import { bindingFinalizer, userBindingApiVersion, userBindingKind } from '../bindings/schema.ts';
-import { timestamp } from '../kubernetes/clock.ts';
-import { ServiceResource } from '../kubernetes/resource-client.ts';
 import type { Services } from '../services.ts';
 import type { AccessContext } from './context.ts';
 import { accessApiVersion } from './policy.ts';

@@ -1,10 +1,9 @@
 /** Tells users and webhooks about requests. The leader does so, and writes each event that it has told into the status. */
-
+import { timestamp } from '@atrium/kubernetes/clock.ts';
+import type { Source, Term } from '@atrium/kubernetes/controllers/controller.ts';
+import type { Outcome } from '@atrium/kubernetes/controllers/work-queue.ts';
+import { report } from '@atrium/kubernetes/events.ts';
 import type { accessEventTypes } from '../config/access-requests-section.ts';
-import type { Source, Term } from '../controllers/controller.ts';
-import type { Outcome } from '../controllers/work-queue.ts';
-import { timestamp } from '../kubernetes/clock.ts';
-import { report } from '../kubernetes/events.ts';
 import type { AccessContext } from './context.ts';
 import { accessRequestKind, type Decision, type Notice, type RequestRow } from './request.ts';
 import { transition } from './status-writer.ts';

@@ -1,7 +1,7 @@
 import { type Operation, operation } from '@atrium/http/operation.ts';
+import { questionQuery } from '@atrium/kubernetes/rbac/rules.ts';
 import { labelPattern } from '@atrium/objects/labels.ts';
 import { z } from 'zod';
-import { questionQuery } from '../rbac/rules.ts';
 import type { AccessContext } from './context.ts';
 import { accessOptions } from './options.ts';
 import { accessApiVersion } from './policy.ts';

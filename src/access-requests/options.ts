@@ -1,10 +1,10 @@
 /** Roles that a caller may ask for to get one right. The answer is made from policies that let the caller ask. */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Caller } from '@atrium/http/caller.ts';
+import { compareWidths, type ResourceQuestion, ruleAllows, rulesWidth } from '@atrium/kubernetes/rbac/rules.ts';
+import type { RbacWatch } from '@atrium/kubernetes/rbac/watch.ts';
 import { parseLabelSelector } from '@atrium/objects/selectors.ts';
 import { sortInSlices } from '../collection/sort.ts';
-import { compareWidths, type ResourceQuestion, ruleAllows, rulesWidth } from '../rbac/rules.ts';
-import type { RbacWatch } from '../rbac/watch.ts';
 import type { Account } from '../users/record/account.ts';
 import type { AccessContext } from './context.ts';
 import type { PolicyRow } from './policy.ts';

@@ -1,8 +1,8 @@
 /** Users whom a policy names, by their User records. Tokens are not considered, so that a person is the same with each linked account. */
 import type { Caller } from '@atrium/http/caller.ts';
+import { isReservedName } from '@atrium/kubernetes/impersonation.ts';
 import { StatusError } from '@atrium/objects/status.ts';
 import { groupNamesOf } from '../config/issuers.ts';
-import { isReservedName } from '../kubernetes/impersonation.ts';
 import type { Services } from '../services.ts';
 import type { Account } from '../users/record/account.ts';
 import { phaseOf } from '../users/record/conditions.ts';

@@ -1,13 +1,13 @@
 /** AccessPolicies: their answers, and their cached part. Administrators write them with kubectl. */
+import { isReservedName } from '@atrium/kubernetes/impersonation.ts';
+import type { KubernetesObject, ResourceType } from '@atrium/kubernetes/resource.ts';
+import type { ResourceKind } from '@atrium/kubernetes/resource-client.ts';
 import { folded } from '@atrium/objects/folded.ts';
 import { labelSelector as selector, selectorText } from '@atrium/objects/labels.ts';
 import { conditions, objectMeta } from '@atrium/objects/object-schemas.ts';
 import { partsOf } from '@atrium/objects/reader.ts';
 import { z } from 'zod';
 import type { ListProperties, ListRow } from '../collection/properties.ts';
-import { isReservedName } from '../kubernetes/impersonation.ts';
-import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';
-import type { ResourceKind } from '../kubernetes/resource-client.ts';
 
 export const accessPolicyResource: ResourceType = { group: 'auth.platform.io', version: 'v1', resource: 'accesspolicies' };
 export const accessPolicyKind: ResourceKind = { type: accessPolicyResource, kind: 'AccessPolicy' };

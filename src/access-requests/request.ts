@@ -1,13 +1,13 @@
 /** AccessRequests: bodies, answers, and their cached part. Only the service writes them. */
+import { policyRuleSchema } from '@atrium/kubernetes/rbac/rules.ts';
+import type { KubernetesObject, ResourceType } from '@atrium/kubernetes/resource.ts';
+import type { ResourceKind } from '@atrium/kubernetes/resource-client.ts';
 import { folded } from '@atrium/objects/folded.ts';
 import { labelPattern } from '@atrium/objects/labels.ts';
 import { objectMeta, shownText } from '@atrium/objects/object-schemas.ts';
 import { partsOf } from '@atrium/objects/reader.ts';
 import { z } from 'zod';
 import type { ListProperties, ListRow } from '../collection/properties.ts';
-import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';
-import type { ResourceKind } from '../kubernetes/resource-client.ts';
-import { policyRuleSchema } from '../rbac/rules.ts';
 import { accessApiVersion } from './policy.ts';
 
 export const accessRequestResource: ResourceType = { group: 'auth.platform.io', version: 'v1', resource: 'accessrequests' };

@@ -1,11 +1,11 @@
 /** Checks of a request against the current policy, user and role. */
 import { hash } from 'node:crypto';
 import { mapLimit } from '@atrium/http/limits/semaphore.ts';
+import type { ServiceClient } from '@atrium/kubernetes/own-account.ts';
+import { type PolicyRule, policyRules } from '@atrium/kubernetes/rbac/rules.ts';
+import { ServiceResource } from '@atrium/kubernetes/resource-client.ts';
 import { partsOf } from '@atrium/objects/reader.ts';
 import { namespaceResource } from '../bindings/target-namespaces.ts';
-import type { ServiceClient } from '../kubernetes/own-account.ts';
-import { ServiceResource } from '../kubernetes/resource-client.ts';
-import { type PolicyRule, policyRules } from '../rbac/rules.ts';
 import type { Services } from '../services.ts';
 import type { AccessContext } from './context.ts';
 import type { PolicyRow } from './policy.ts';

@@ -1,5 +1,5 @@
-import { timestamp } from '../kubernetes/clock.ts';
-import { ServiceResource } from '../kubernetes/resource-client.ts';
+import { timestamp } from '@atrium/kubernetes/clock.ts';
+import { ServiceResource } from '@atrium/kubernetes/resource-client.ts';
 import type { AccessContext } from './context.ts';
 import { accessRequestKind, type Decision, type Notice, type Phase, type RequestRow, type Review, requestRow } from './request.ts';
 import type { LapseReason } from './standing.ts';

@@ -1,7 +1,7 @@
 import type { Caller } from '@atrium/http/caller.ts';
+import { retryOnConflict } from '@atrium/kubernetes/retry.ts';
 import { conflict, notFound } from '@atrium/objects/status.ts';
 import { userBindingResource } from '../bindings/schema.ts';
-import { retryOnConflict } from '../kubernetes/retry.ts';
 import type { Account } from '../users/record/account.ts';
 import type { AccessContext } from './context.ts';
 import { type Person, refusedAccess } from './people.ts';

@@ -2,13 +2,13 @@ import { hash, randomInt } from 'node:crypto';
 import { type Caller, callerKey } from '@atrium/http/caller.ts';
 import { atMost } from '@atrium/http/limits/bounded-cache.ts';
 import { KeyedSemaphore } from '@atrium/http/limits/semaphore.ts';
+import { AnswerCache } from '@atrium/kubernetes/answer-cache.ts';
+import { allowedNamespaces, inNamespace, type NamespaceForecast } from '@atrium/kubernetes/rbac/grants.ts';
+import type { ResourceQuestion } from '@atrium/kubernetes/rbac/rules.ts';
+import type { WatchCache } from '@atrium/kubernetes/watch/watch-cache.ts';
 import { tooManyRequests } from '@atrium/objects/status.ts';
 import { LRUCache } from 'lru-cache';
-import { AnswerCache } from '../kubernetes/answer-cache.ts';
-import { allowedNamespaces, inNamespace, type NamespaceForecast } from '../rbac/grants.ts';
-import type { ResourceQuestion } from '../rbac/rules.ts';
 import type { Services } from '../services.ts';
-import type { WatchCache } from '../watch/watch-cache.ts';
 
 /** Bound of the namespaces that are always reviewed, so that `total` counts decisions of the API server instead of estimates. */
 const maxReviewedAtOnce = 100;

@@ -1,8 +1,8 @@
 import type { Caller } from '@atrium/http/caller.ts';
-import type { AccessReviews, AccessStatus, ResourceAccess } from '../kubernetes/access.ts';
-import { describedGrant, grantOf, isMaster, rolesAllowing } from '../rbac/grants.ts';
-import { type AccessQuestion, compareWidths, rulesWidth } from '../rbac/rules.ts';
-import type { NamedRole, RbacWatch } from '../rbac/watch.ts';
+import type { AccessReviews, AccessStatus, ResourceAccess } from '@atrium/kubernetes/access.ts';
+import { describedGrant, grantOf, isMaster, rolesAllowing } from '@atrium/kubernetes/rbac/grants.ts';
+import { type AccessQuestion, compareWidths, rulesWidth } from '@atrium/kubernetes/rbac/rules.ts';
+import type { NamedRole, RbacWatch } from '@atrium/kubernetes/rbac/watch.ts';
 import type { Explanation, ReviewSpec } from './schema.ts';
 
 /** Bound of the roles whose visibility is reviewed, the narrowest first. */

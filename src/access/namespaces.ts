@@ -4,6 +4,8 @@
  */
 import type { Caller } from '@atrium/http/caller.ts';
 import { compressed, type Operation, operation } from '@atrium/http/operation.ts';
+import { questionQuery } from '@atrium/kubernetes/rbac/rules.ts';
+import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
 import { z } from 'zod';
 import { collection } from '../collection/collection.ts';
 import type { Lister } from '../collection/lister.ts';
@@ -11,8 +13,6 @@ import { type Page, sendPage } from '../collection/page.ts';
 import type { ListProperties, ListRow } from '../collection/properties.ts';
 import { holderOf, type Scope } from '../collection/query.ts';
 import { listAnswer, listQuery, listSchema } from '../collection/schema.ts';
-import type { KubernetesObject } from '../kubernetes/resource.ts';
-import { questionQuery } from '../rbac/rules.ts';
 import type { Feature, Services } from '../services.ts';
 import { AllowedNamespaces, isIn, namesKey } from './allowed-namespaces.ts';
 

@@ -1,10 +1,10 @@
 import type { Caller } from '@atrium/http/caller.ts';
 import { mapLimit } from '@atrium/http/limits/semaphore.ts';
+import type { AccessReviews, AccessStatus } from '@atrium/kubernetes/access.ts';
+import type { KubernetesClient } from '@atrium/kubernetes/kubernetes-client.ts';
+import { pageAsOutage, UpstreamError } from '@atrium/kubernetes/upstream-error.ts';
 import { invalid, StatusError, serviceUnavailable } from '@atrium/objects/status.ts';
 import { z } from 'zod';
-import type { AccessReviews, AccessStatus } from '../kubernetes/access.ts';
-import type { KubernetesClient } from '../kubernetes/kubernetes-client.ts';
-import { pageAsOutage, UpstreamError } from '../kubernetes/upstream-error.ts';
 import type { Services } from '../services.ts';
 import { Explainer } from './explanation.ts';
 import {

@@ -1,11 +1,11 @@
 /** The ClusterRoles that the service's own account may bind. */
 import type { Caller } from '@atrium/http/caller.ts';
+import { isAboutResource, policyRules } from '@atrium/kubernetes/rbac/rules.ts';
+import type { ResourceType } from '@atrium/kubernetes/resource.ts';
+import { ServiceResource } from '@atrium/kubernetes/resource-client.ts';
 import type { FieldError } from '@atrium/objects/field-error.ts';
 import { reader } from '@atrium/objects/reader.ts';
 import { z } from 'zod';
-import type { ResourceType } from '../kubernetes/resource.ts';
-import { ServiceResource } from '../kubernetes/resource-client.ts';
-import { isAboutResource, policyRules } from '../rbac/rules.ts';
 import type { Services } from '../services.ts';
 import { outcomeOf } from './managed-bindings.ts';
 import { emptyManifest, managedKind } from './role-binding.ts';

@@ -1,11 +1,11 @@
+import { Controller, type Source, type Term } from '@atrium/kubernetes/controllers/controller.ts';
+import type { Outcome } from '@atrium/kubernetes/controllers/work-queue.ts';
+import { type Change, WatchCache } from '@atrium/kubernetes/watch/watch-cache.ts';
 import { issuersOf } from '../config/issuers.ts';
-import { Controller, type Source, type Term } from '../controllers/controller.ts';
-import type { Outcome } from '../controllers/work-queue.ts';
 import type { GroupRow } from '../groups/row.ts';
 import type { Services } from '../services.ts';
 import { type LocalGroupLookup, localGroupOf } from '../users/record/local-groups.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
-import { type Change, WatchCache } from '../watch/watch-cache.ts';
 import { ManagedBindings } from './managed-bindings.ts';
 import { type ReconcileContext, reconcile } from './reconcile.ts';
 import { managedName } from './role-binding.ts';

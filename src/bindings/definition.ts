@@ -1,7 +1,7 @@
+import type { WatchCache } from '@atrium/kubernetes/watch/watch-cache.ts';
 import type { StandardResource } from '../collection/standard-resource.ts';
 import { StandardWrites } from '../collection/standard-writes.ts';
 import type { Services } from '../services.ts';
-import type { WatchCache } from '../watch/watch-cache.ts';
 import { bindingProperties, type UserBindingRow } from './row.ts';
 import { bindingName, type NewBinding, userBindingKind, userBindingSchema } from './schema.ts';
 import { bindingStrategy } from './strategy.ts';

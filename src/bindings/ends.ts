@@ -1,9 +1,9 @@
 /** Ends of UserBindings at replicas that do not lead: a leader that was killed is replaced only after the duration of its Lease. */
-import type { Source } from '../controllers/controller.ts';
-import { type Outcome, WorkQueue } from '../controllers/work-queue.ts';
-import { ServiceResource } from '../kubernetes/resource-client.ts';
+import type { Source } from '@atrium/kubernetes/controllers/controller.ts';
+import { type Outcome, WorkQueue } from '@atrium/kubernetes/controllers/work-queue.ts';
+import { ServiceResource } from '@atrium/kubernetes/resource-client.ts';
+import type { WatchCache } from '@atrium/kubernetes/watch/watch-cache.ts';
 import type { Services } from '../services.ts';
-import type { WatchCache } from '../watch/watch-cache.ts';
 import { termOf } from './expiry.ts';
 import { isManagedFor, managedKind, managedName, managedRow, roleBindings } from './role-binding.ts';
 import { type UserBindingRow, userBindingRow } from './row.ts';

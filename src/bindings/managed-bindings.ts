@@ -1,10 +1,10 @@
-import type { ServiceClient } from '../kubernetes/own-account.ts';
-import type { KubernetesObject } from '../kubernetes/resource.ts';
-import { ServiceResource } from '../kubernetes/resource-client.ts';
-import { upstreamRefusal } from '../kubernetes/upstream-error.ts';
-import type { Subject } from '../rbac/role-bindings.ts';
+import type { ServiceClient } from '@atrium/kubernetes/own-account.ts';
+import type { Subject } from '@atrium/kubernetes/rbac/role-bindings.ts';
+import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
+import { ServiceResource } from '@atrium/kubernetes/resource-client.ts';
+import { upstreamRefusal } from '@atrium/kubernetes/upstream-error.ts';
+import { WatchCache } from '@atrium/kubernetes/watch/watch-cache.ts';
 import type { Services } from '../services.ts';
-import { WatchCache } from '../watch/watch-cache.ts';
 import {
   clusterRoleBindings,
   hasMore,

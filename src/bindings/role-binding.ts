@@ -1,10 +1,10 @@
 /** The managed bindings: the RBAC bindings that the controller creates for a UserBinding. */
 import { hash } from 'node:crypto';
+import type { Subject } from '@atrium/kubernetes/rbac/role-bindings.ts';
+import type { KubernetesObject, ResourceType } from '@atrium/kubernetes/resource.ts';
+import type { ResourceKind } from '@atrium/kubernetes/resource-client.ts';
 import { type Reading, reader } from '@atrium/objects/reader.ts';
 import { z } from 'zod';
-import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';
-import type { ResourceKind } from '../kubernetes/resource-client.ts';
-import type { Subject } from '../rbac/role-bindings.ts';
 import { bindingLabel, bindingLabelValue, userBindingApiVersion } from './schema.ts';
 
 const group = 'rbac.authorization.k8s.io';

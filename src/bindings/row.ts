@@ -1,7 +1,7 @@
+import { isKubernetesObject, type KubernetesObject } from '@atrium/kubernetes/resource.ts';
 import { folded } from '@atrium/objects/folded.ts';
 import type { ListProperties } from '../collection/properties.ts';
 import { type StandardRow, standardRow } from '../collection/standard-row.ts';
-import { isKubernetesObject, type KubernetesObject } from '../kubernetes/resource.ts';
 import { readUserBinding, userBindingKind } from './schema.ts';
 
 const lower = (texts: readonly string[]): string[] => texts.map((text) => folded(text));

@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
+import { isReservedName } from '@atrium/kubernetes/impersonation.ts';
+import type { ResourceType } from '@atrium/kubernetes/resource.ts';
+import type { ResourceKind } from '@atrium/kubernetes/resource-client.ts';
 import { duplicate, type FieldError, forbidden, invalidValue, required } from '@atrium/objects/field-error.ts';
 import { labelPattern, subdomainPattern } from '@atrium/objects/labels.ts';
 import { byService, conditions, kept, marks, objectMeta, objectName } from '@atrium/objects/object-schemas.ts';
 import { partsOf, reader } from '@atrium/objects/reader.ts';
 import { z } from 'zod';
-import { isReservedName } from '../kubernetes/impersonation.ts';
-import type { ResourceType } from '../kubernetes/resource.ts';
-import type { ResourceKind } from '../kubernetes/resource-client.ts';
 
 /** The custom resource UserBinding; deploy/manifests holds its definition. */
 export const userBindingResource: ResourceType = { group: 'auth.platform.io', version: 'v1', resource: 'userbindings' };

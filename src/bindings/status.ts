@@ -1,6 +1,6 @@
 /** Status of a UserBinding. */
-import { type Condition, type Observed, setConditions } from '../kubernetes/object-status.ts';
-import type { KubernetesObject } from '../kubernetes/resource.ts';
+import { type Condition, type Observed, setConditions } from '@atrium/kubernetes/object-status.ts';
+import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
 import type { TermState } from './expiry.ts';
 import { readUserBinding } from './schema.ts';
 import type { BoundSubject, BoundSubjects } from './subjects.ts';

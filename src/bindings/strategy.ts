@@ -1,13 +1,13 @@
 /** Rules of UserBindings: the right to bind the role, and roles that the service can bind. */
 import type { Caller } from '@atrium/http/caller.ts';
+import { ServiceResource } from '@atrium/kubernetes/resource-client.ts';
+import type { WatchCache } from '@atrium/kubernetes/watch/watch-cache.ts';
 import { notFoundValue } from '@atrium/objects/field-error.ts';
 import { invalid } from '@atrium/objects/status.ts';
 import type { Strategy } from '../collection/standard-writes.ts';
-import { ServiceResource } from '../kubernetes/resource-client.ts';
 import type { Services } from '../services.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../step-up/sensitive-writes.ts';
 import { createdByAnnotation } from '../users/record/labels.ts';
-import type { WatchCache } from '../watch/watch-cache.ts';
 import { clusterRoles, roleError } from './bindable-roles.ts';
 import type { UserBindingRow } from './row.ts';
 import { bindingErrors, bindingFinalizer, type NewBinding, newBindingBody, userBindingApiVersion, userBindingResource } from './schema.ts';

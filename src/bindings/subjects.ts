@@ -1,6 +1,5 @@
 /** Subjects of a UserBinding as Kubernetes sees them. */
-
-import type { Subject } from '../rbac/role-bindings.ts';
+import type { Subject } from '@atrium/kubernetes/rbac/role-bindings.ts';
 import type { Account } from '../users/record/account.ts';
 import { localGroupName } from '../users/record/local-groups.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';

@@ -1,5 +1,5 @@
 /** The namespaces in which a UserBinding gives its role. */
-import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';
+import type { KubernetesObject, ResourceType } from '@atrium/kubernetes/resource.ts';
 import type { UserBindingRow } from './row.ts';
 
 export const namespaceResource: ResourceType = { group: '', version: 'v1', resource: 'namespaces' };

@@ -1,14 +1,14 @@
 /** Client certificates for the Kubernetes API. RBAC on `users/authorize` decides which callers get one. */
 import type { Caller } from '@atrium/http/caller.ts';
 import { type Operation, operation } from '@atrium/http/operation.ts';
+import { timestamp } from '@atrium/kubernetes/clock.ts';
+import type { Connection } from '@atrium/kubernetes/connection.ts';
+import { isReservedGroup, isReservedName } from '@atrium/kubernetes/impersonation.ts';
+import { kubeconfigText, publicCluster } from '@atrium/kubernetes/kubeconfig-text.ts';
 import { badParameter, notFound, StatusError } from '@atrium/objects/status.ts';
 import { auditCaller } from '../audit/audit.ts';
 import { groupsPrefixOf } from '../config/issuers.ts';
 import type { Config } from '../config/schema.ts';
-import { timestamp } from '../kubernetes/clock.ts';
-import type { Connection } from '../kubernetes/connection.ts';
-import { isReservedGroup, isReservedName } from '../kubernetes/impersonation.ts';
-import { kubeconfigText, publicCluster } from '../kubernetes/kubeconfig-text.ts';
 import type { Services } from '../services.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../step-up/sensitive-writes.ts';
 import type { Account } from '../users/record/account.ts';

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { abortable, neverAborts } from '@atrium/kubernetes/deadline.ts';
+import type { ServiceClient } from '@atrium/kubernetes/own-account.ts';
+import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
+import { type ResourceKind, ServiceResource } from '@atrium/kubernetes/resource-client.ts';
+import { UpstreamError, upstreamRefusal } from '@atrium/kubernetes/upstream-error.ts';
 import { badParameter, StatusError, serviceUnavailable, timedOut } from '@atrium/objects/status.ts';
 import { z } from 'zod';
-import { abortable, neverAborts } from '../kubernetes/deadline.ts';
-import type { ServiceClient } from '../kubernetes/own-account.ts';
-import type { KubernetesObject } from '../kubernetes/resource.ts';
-import { type ResourceKind, ServiceResource } from '../kubernetes/resource-client.ts';
-import { UpstreamError, upstreamRefusal } from '../kubernetes/upstream-error.ts';
 
 const requestKind: ResourceKind = {
   type: { group: 'certificates.k8s.io', version: 'v1', resource: 'certificatesigningrequests' },

@@ -1,13 +1,13 @@
 /** Deletions of many objects: their selection, and the result of each object (docs/contract/users.md). */
 import type { Caller } from '@atrium/http/caller.ts';
 import { mapLimit } from '@atrium/http/limits/semaphore.ts';
+import type { AccessReviews } from '@atrium/kubernetes/access.ts';
+import { abortable } from '@atrium/kubernetes/deadline.ts';
+import type { ResourceType } from '@atrium/kubernetes/resource.ts';
 import { badParameter, badRequest, type StatusCause, StatusError } from '@atrium/objects/status.ts';
 import { dryRun } from '@atrium/objects/write-options.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
-import type { AccessReviews } from '../kubernetes/access.ts';
-import { abortable } from '../kubernetes/deadline.ts';
-import type { ResourceType } from '../kubernetes/resource.ts';
 import type { ListProperties, ListRow } from './properties.ts';
 import { selectionPredicate } from './query.ts';
 

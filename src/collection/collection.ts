@@ -1,9 +1,9 @@
 /** Watches and lists of a resource: its cache, and the operations that all resources have in common. */
 import type { Check } from '@atrium/http/health.ts';
+import type { KubernetesObject, ResourceType } from '@atrium/kubernetes/resource.ts';
+import { WatchCache } from '@atrium/kubernetes/watch/watch-cache.ts';
 import { notFound } from '@atrium/objects/status.ts';
-import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';
 import type { Services } from '../services.ts';
-import { WatchCache } from '../watch/watch-cache.ts';
 import { BulkDeleter, type BulkDeleterOptions } from './bulk-delete.ts';
 import { Lister } from './lister.ts';
 import type { LiveRow } from './live-list.ts';

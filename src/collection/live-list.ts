@@ -1,8 +1,8 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import { compareResourceVersions } from '@atrium/kubernetes/resource-version.ts';
+import type { WatchCache } from '@atrium/kubernetes/watch/watch-cache.ts';
 import { badParameter, expired, type StatusError } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
-import { compareResourceVersions } from '../kubernetes/resource-version.ts';
-import type { WatchCache } from '../watch/watch-cache.ts';
 import type { ListRow, Predicate } from './properties.ts';
 import { firstIndex } from './sort.ts';
 

@@ -4,14 +4,14 @@
  */
 import type { Caller } from '@atrium/http/caller.ts';
 import { type AnswerDescription, compressed, longRunning, type Operation, operation } from '@atrium/http/operation.ts';
+import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
+import type { ResourceKind } from '@atrium/kubernetes/resource-client.ts';
 import { describedPatch, jsonPatchType, patchTypes } from '@atrium/objects/json-patch.ts';
 import { deleteOptions, deletionOf, dryRun, warningHeaders, writeQuery } from '@atrium/objects/write-options.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
 import { auditWrite } from '../audit/audit.ts';
 import type { WriteAuditName } from '../audit/audit-events.ts';
-import type { KubernetesObject } from '../kubernetes/resource.ts';
-import type { ResourceKind } from '../kubernetes/resource-client.ts';
 import type { Services } from '../services.ts';
 import { bulkAnswers, bulkBody, bulkDescription, bulkQuery, bulkResult } from './bulk-delete.ts';
 import type { Collection } from './collection.ts';

@@ -1,6 +1,6 @@
+import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
+import type { ResourceKind } from '@atrium/kubernetes/resource-client.ts';
 import { partsOf } from '@atrium/objects/reader.ts';
-import type { KubernetesObject } from '../kubernetes/resource.ts';
-import type { ResourceKind } from '../kubernetes/resource-client.ts';
 import type { ListRow } from './properties.ts';
 
 /** Row of an object with the standard operations. */

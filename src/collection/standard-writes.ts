@@ -2,6 +2,11 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Caller } from '@atrium/http/caller.ts';
+import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
+import { CallerResource, type NewObject, type ResourceKind, ServiceResource } from '@atrium/kubernetes/resource-client.ts';
+import { retryOnConflict } from '@atrium/kubernetes/retry.ts';
+import { isRefusal } from '@atrium/kubernetes/upstream-error.ts';
+import type { WatchCache } from '@atrium/kubernetes/watch/watch-cache.ts';
 import type { FieldError } from '@atrium/objects/field-error.ts';
 import { checkTests, mergePatchOf } from '@atrium/objects/json-patch.ts';
 import { partsOf, reader } from '@atrium/objects/reader.ts';
@@ -9,12 +14,7 @@ import { badRequest, conflict, notFound } from '@atrium/objects/status.ts';
 import { readObject } from '@atrium/objects/validation.ts';
 import { isVersionAsked, requiresVersion, type WriteRequest } from '@atrium/objects/write-options.ts';
 import { z } from 'zod';
-import type { KubernetesObject } from '../kubernetes/resource.ts';
-import { CallerResource, type NewObject, type ResourceKind, ServiceResource } from '../kubernetes/resource-client.ts';
-import { retryOnConflict } from '../kubernetes/retry.ts';
-import { isRefusal } from '../kubernetes/upstream-error.ts';
 import type { Services } from '../services.ts';
-import type { WatchCache } from '../watch/watch-cache.ts';
 import type { Deletion } from './bulk-delete.ts';
 import { servedObject } from './standard-row.ts';
 

@@ -1,9 +1,9 @@
 import type { Authenticator } from '@atrium/http/authenticator.ts';
 import { actorOf, type Bearer, type Caller } from '@atrium/http/caller.ts';
 import { type Lasting, whilePermitted } from '@atrium/http/while-permitted.ts';
+import type { AccessReviews, ResourceAccess } from '@atrium/kubernetes/access.ts';
 import { forbidden } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
-import type { AccessReviews, ResourceAccess } from '../kubernetes/access.ts';
 import type { Services } from '../services.ts';
 
 const leastRightMs = 1_000;

@@ -1,5 +1,5 @@
 /** Labels and annotations by which ConfigMaps give images, variables and plugins to the console, and which callers see them. */
-import type { KubernetesObject } from '../kubernetes/resource.ts';
+import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
 
 const labels = { public: 'console.platform.io/public', plugin: 'console.platform.io/plugin' };
 const annotations = { path: 'console.platform.io/path', order: 'console.platform.io/order' };

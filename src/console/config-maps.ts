@@ -1,11 +1,11 @@
 import type { Bearer, Caller } from '@atrium/http/caller.ts';
+import type { AccessReviews } from '@atrium/kubernetes/access.ts';
+import type { KubernetesClient } from '@atrium/kubernetes/kubernetes-client.ts';
+import type { ResourceType } from '@atrium/kubernetes/resource.ts';
+import { CallerResource } from '@atrium/kubernetes/resource-client.ts';
+import { WatchCache } from '@atrium/kubernetes/watch/watch-cache.ts';
 import { serviceUnavailable } from '@atrium/objects/status.ts';
-import type { AccessReviews } from '../kubernetes/access.ts';
-import type { KubernetesClient } from '../kubernetes/kubernetes-client.ts';
-import type { ResourceType } from '../kubernetes/resource.ts';
-import { CallerResource } from '../kubernetes/resource-client.ts';
 import type { Services } from '../services.ts';
-import { WatchCache } from '../watch/watch-cache.ts';
 import { type ConfigMap, contentsOf, keepConfigMap, type MapWithContents } from './config-map-labels.ts';
 
 const configMapType: ResourceType = { group: '', version: 'v1', resource: 'configmaps' };

@@ -1,8 +1,8 @@
 import type { Caller } from '@atrium/http/caller.ts';
+import { isGone, isRefusal } from '@atrium/kubernetes/upstream-error.ts';
 import { subdomainPattern } from '@atrium/objects/labels.ts';
 import { StatusError } from '@atrium/objects/status.ts';
 import { LRUCache } from 'lru-cache';
-import { isGone, isRefusal } from '../kubernetes/upstream-error.ts';
 import type { Services } from '../services.ts';
 import type { ConfigMap, ConfigMapContents, MapWithContents } from './config-map-labels.ts';
 import type { ConfigMaps } from './config-maps.ts';

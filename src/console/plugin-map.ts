@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
+import { createEvent } from '@atrium/kubernetes/events.ts';
 import { isRecord } from '@atrium/objects/reader.ts';
 import { StatusError } from '@atrium/objects/status.ts';
 import { lookup } from 'mime-types';
-import { createEvent } from '../kubernetes/events.ts';
 import type { Services } from '../services.ts';
 import type { ConfigMap } from './config-map-labels.ts';
 

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import type { Caller } from '@atrium/http/caller.ts';
 import { type JsonText, jsonText } from '@atrium/http/json-answers.ts';
+import { compareResourceVersions } from '@atrium/kubernetes/resource-version.ts';
 import { LRUCache } from 'lru-cache';
-import { compareResourceVersions } from '../kubernetes/resource-version.ts';
 import type { ConsolePlugins, EnabledPlugin } from '../plugins/console-plugins.ts';
 import type { Services } from '../services.ts';
 import type { ConfigMap } from './config-map-labels.ts';

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
+import { timestamp } from '@atrium/kubernetes/clock.ts';
+import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
+import { compareResourceVersions } from '@atrium/kubernetes/resource-version.ts';
+import { retryOnConflict } from '@atrium/kubernetes/retry.ts';
 import { partsOf } from '@atrium/objects/reader.ts';
 import { serviceUnavailable } from '@atrium/objects/status.ts';
-import { timestamp } from '../kubernetes/clock.ts';
-import type { KubernetesObject } from '../kubernetes/resource.ts';
-import { compareResourceVersions } from '../kubernetes/resource-version.ts';
-import { retryOnConflict } from '../kubernetes/retry.ts';
 import type { Services } from '../services.ts';
 import { type Account, accountOf, accountOfRead, directoryIDsOf, directoryType, hasAddress, recordName } from '../users/record/account.ts';
 import { conditionsOf, phaseOf } from '../users/record/conditions.ts';

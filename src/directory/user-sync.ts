@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { timestamp } from '@atrium/kubernetes/clock.ts';
+import { HeldLock, LeaseLock } from '@atrium/kubernetes/controllers/lease-lock.ts';
 import { conflict, notFound, StatusError, serviceUnavailable } from '@atrium/objects/status.ts';
 import type { AuditEvent, AuditOrigin } from '../audit/audit.ts';
-import { HeldLock, LeaseLock } from '../controllers/lease-lock.ts';
-import { timestamp } from '../kubernetes/clock.ts';
 import type { Services } from '../services.ts';
 import { type AccountLookup, requireAccounts } from '../users/record/lookup.ts';
 import { userApiVersion, userResource } from '../users/record/schema.ts';

@@ -1,11 +1,11 @@
 /** Context of the explorer, and the rights that decide which bindings, roles and groups its callers see. */
 import type { Caller } from '@atrium/http/caller.ts';
+import type { ResourceAccess } from '@atrium/kubernetes/access.ts';
+import type { RoleBinding } from '@atrium/kubernetes/rbac/role-bindings.ts';
 import type { UserBindingRow } from '../bindings/row.ts';
 import type { Collection } from '../collection/collection.ts';
 import { groupNamesOf } from '../config/issuers.ts';
 import type { GroupRow } from '../groups/row.ts';
-import type { ResourceAccess } from '../kubernetes/access.ts';
-import type { RoleBinding } from '../rbac/role-bindings.ts';
 import type { Services } from '../services.ts';
 import type { Account } from '../users/record/account.ts';
 import { type LocalGroupLookup, requireLocalGroups } from '../users/record/local-groups.ts';

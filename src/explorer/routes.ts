@@ -1,12 +1,12 @@
 import { type Caller, callerKey } from '@atrium/http/caller.ts';
 import { KeyedSemaphore } from '@atrium/http/limits/semaphore.ts';
 import { compressed, type Operation, operation } from '@atrium/http/operation.ts';
+import { selfReview } from '@atrium/kubernetes/identity.ts';
+import type { AccessQuestion } from '@atrium/kubernetes/rbac/rules.ts';
 import { badRequest, serviceUnavailable } from '@atrium/objects/status.ts';
 import { z } from 'zod';
 import { accessStatus } from '../access/schema.ts';
 import { auditCaller } from '../audit/audit.ts';
-import { selfReview } from '../kubernetes/identity.ts';
-import type { AccessQuestion } from '../rbac/rules.ts';
 import type { Services } from '../services.ts';
 import type { Asking, ExplorerContext } from './rights.ts';
 import {

@@ -1,12 +1,12 @@
 /** Changes of a simulation, applied to a copy of the watched roles and bindings. */
+import { ChangedRbac, roleKey } from '@atrium/kubernetes/rbac/changed.ts';
+import type { BoundSubject, RoleBinding } from '@atrium/kubernetes/rbac/role-bindings.ts';
+import { keptRules } from '@atrium/kubernetes/rbac/rules.ts';
+import { ServiceResource } from '@atrium/kubernetes/resource-client.ts';
+import { Slices } from '@atrium/kubernetes/slices.ts';
 import { boundSubjects, type Known } from '../bindings/subjects.ts';
 import { namespaceResource } from '../bindings/target-namespaces.ts';
 import { issuersOf } from '../config/issuers.ts';
-import { ServiceResource } from '../kubernetes/resource-client.ts';
-import { Slices } from '../kubernetes/slices.ts';
-import { ChangedRbac, roleKey } from '../rbac/changed.ts';
-import type { BoundSubject, RoleBinding } from '../rbac/role-bindings.ts';
-import { keptRules } from '../rbac/rules.ts';
 import { localGroupName } from '../users/record/local-groups.ts';
 import { subjectNamesOf } from '../users/record/subject-name.ts';
 import type { ExplorerContext } from './rights.ts';

@@ -1,13 +1,13 @@
 /** Simulations: what subjects would gain and lose by changes, and which of the changes the caller may not make. */
 import { callerKey } from '@atrium/http/caller.ts';
 import { ConcurrencyLimit } from '@atrium/http/limits/semaphore.ts';
+import { type Difference, differences, TooManyTuples, type Tuple } from '@atrium/kubernetes/rbac/difference.ts';
+import { describedSubject } from '@atrium/kubernetes/rbac/grants.ts';
+import type { BoundSubject } from '@atrium/kubernetes/rbac/role-bindings.ts';
+import { CallerResource, type ResourceKind } from '@atrium/kubernetes/resource-client.ts';
 import { badRequest, forbidden, invalid, StatusError } from '@atrium/objects/status.ts';
 import { bindingWrites } from '../bindings/definition.ts';
 import { GroupMembers } from '../groups/members.ts';
-import { CallerResource, type ResourceKind } from '../kubernetes/resource-client.ts';
-import { type Difference, differences, TooManyTuples, type Tuple } from '../rbac/difference.ts';
-import { describedSubject } from '../rbac/grants.ts';
-import type { BoundSubject } from '../rbac/role-bindings.ts';
 import { requireSensitiveWrite } from '../step-up/sensitive-writes.ts';
 import { userResource } from '../users/record/schema.ts';
 import { type Asking, type ExplorerContext, requireBindings, requireClusterBindings, requireRoles } from './rights.ts';

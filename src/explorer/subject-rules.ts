@@ -1,9 +1,16 @@
+import {
+  bindingsFor,
+  describedBinding,
+  describedRule,
+  describedSubject,
+  isMaster,
+  type RbacSubject,
+} from '@atrium/kubernetes/rbac/grants.ts';
+import type { BoundSubject, RoleBinding } from '@atrium/kubernetes/rbac/role-bindings.ts';
+import type { RbacWatch } from '@atrium/kubernetes/rbac/watch.ts';
 import { badRequest } from '@atrium/objects/status.ts';
 import { ContinueTokens } from '../collection/page.ts';
 import { sortInSlices } from '../collection/sort.ts';
-import { bindingsFor, describedBinding, describedRule, describedSubject, isMaster, type RbacSubject } from '../rbac/grants.ts';
-import type { BoundSubject, RoleBinding } from '../rbac/role-bindings.ts';
-import type { RbacWatch } from '../rbac/watch.ts';
 import { type Asking, type ExplorerContext, groupsOf, mayKnowGroups, requireBindings, VisibleRoles } from './rights.ts';
 import type { AccessRule, AccessRuleList, RulesQuery } from './schema.ts';
 

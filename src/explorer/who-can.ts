@@ -1,9 +1,9 @@
+import { describedBinding, describedRule, describedSubject } from '@atrium/kubernetes/rbac/grants.ts';
+import type { BoundSubject, RoleBinding } from '@atrium/kubernetes/rbac/role-bindings.ts';
+import { type AccessQuestion, type PolicyRule, ruleAllows } from '@atrium/kubernetes/rbac/rules.ts';
+import type { RbacWatch } from '@atrium/kubernetes/rbac/watch.ts';
+import { Slices } from '@atrium/kubernetes/slices.ts';
 import { sortInSlices } from '../collection/sort.ts';
-import { Slices } from '../kubernetes/slices.ts';
-import { describedBinding, describedRule, describedSubject } from '../rbac/grants.ts';
-import type { BoundSubject, RoleBinding } from '../rbac/role-bindings.ts';
-import { type AccessQuestion, type PolicyRule, ruleAllows } from '../rbac/rules.ts';
-import type { RbacWatch } from '../rbac/watch.ts';
 import {
   type Asking,
   type ExplorerContext,

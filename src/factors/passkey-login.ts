@@ -1,6 +1,6 @@
 import type { RateLimit } from '@atrium/http/limits/rate-limit.ts';
+import { neverAborts } from '@atrium/kubernetes/deadline.ts';
 import type { AuditOrigin } from '../audit/audit.ts';
-import { neverAborts } from '../kubernetes/deadline.ts';
 import type { Services } from '../services.ts';
 import { failuresOfSources, type LoginAttempts, type Refusal } from '../users/logins/lockout.ts';
 import { PasswordSecrets } from '../users/passwords/secret.ts';

@@ -1,7 +1,7 @@
+import { neverAborts } from '@atrium/kubernetes/deadline.ts';
 import { z } from 'zod';
 import type { AuditOrigin } from '../audit/audit.ts';
 import { type RelyingParty, relyingPartyOf } from '../config/factors.ts';
-import { neverAborts } from '../kubernetes/deadline.ts';
 import type { Services } from '../services.ts';
 import type { Notices } from '../users/logins/notices.ts';
 import { type Factor, type FactorOwner, type FactorStore, passkeyName } from './store.ts';

@@ -1,6 +1,6 @@
+import { neverAborts } from '@atrium/kubernetes/deadline.ts';
 import { z } from 'zod';
 import type { AuditOrigin } from '../audit/audit.ts';
-import { neverAborts } from '../kubernetes/deadline.ts';
 import type { Services } from '../services.ts';
 import type { LoginAttempts, Refusal } from '../users/logins/lockout.ts';
 import type { Notices } from '../users/logins/notices.ts';

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import type { Seal } from '@atrium/http/seal.ts';
+import { timestamp } from '@atrium/kubernetes/clock.ts';
+import { isNotInstalled } from '@atrium/kubernetes/own-account.ts';
+import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
+import { type ResourceKind, ServiceResource } from '@atrium/kubernetes/resource-client.ts';
 import { serviceUnavailable } from '@atrium/objects/status.ts';
 import { z } from 'zod';
-import { timestamp } from '../kubernetes/clock.ts';
-import { isNotInstalled } from '../kubernetes/own-account.ts';
-import type { KubernetesObject } from '../kubernetes/resource.ts';
-import { type ResourceKind, ServiceResource } from '../kubernetes/resource-client.ts';
 import type { Services } from '../services.ts';
 import { userApiVersion } from '../users/record/schema.ts';
 

@@ -1,12 +1,12 @@
-import { Controller, type Source, type Term } from '../controllers/controller.ts';
-import { reportTrouble } from '../kubernetes/events.ts';
-import { changedStatus, type Observed, setConditions } from '../kubernetes/object-status.ts';
-import { isKubernetesObject, type KubernetesObject } from '../kubernetes/resource.ts';
-import { ServiceResource } from '../kubernetes/resource-client.ts';
+import { Controller, type Source, type Term } from '@atrium/kubernetes/controllers/controller.ts';
+import { reportTrouble } from '@atrium/kubernetes/events.ts';
+import { changedStatus, type Observed, setConditions } from '@atrium/kubernetes/object-status.ts';
+import { isKubernetesObject, type KubernetesObject } from '@atrium/kubernetes/resource.ts';
+import { ServiceResource } from '@atrium/kubernetes/resource-client.ts';
+import type { Change } from '@atrium/kubernetes/watch/watch-cache.ts';
 import { type LocalGroups, maxLeaving } from '../users/record/local-groups.ts';
 import type { AccountChange } from '../users/record/lookup.ts';
 import { UserRecords } from '../users/record/records.ts';
-import type { Change } from '../watch/watch-cache.ts';
 import type { GroupRow } from './row.ts';
 import { groupKind, type Member, membersOf } from './schema.ts';
 import type { GroupsContext } from './strategy.ts';

@@ -1,7 +1,7 @@
+import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
 import { folded } from '@atrium/objects/folded.ts';
 import type { ListProperties } from '../collection/properties.ts';
 import { type StandardRow, standardRow } from '../collection/standard-row.ts';
-import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { groupKind, membersOf, readGroup } from './schema.ts';
 
 /** Properties that select, filter and sort groups. */

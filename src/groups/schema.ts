@@ -1,9 +1,9 @@
 /** Bodies that create and change a Group, and answers. Known fields that may not be set are forbidden. */
+import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
+import type { ResourceKind } from '@atrium/kubernetes/resource-client.ts';
 import { byService, conditions, givenTime, kept, marks, objectMeta, objectName, shownLabel } from '@atrium/objects/object-schemas.ts';
 import { reader } from '@atrium/objects/reader.ts';
 import { z } from 'zod';
-import type { KubernetesObject } from '../kubernetes/resource.ts';
-import type { ResourceKind } from '../kubernetes/resource-client.ts';
 import { groupApiVersion, groupResource } from '../users/record/local-groups.ts';
 
 /** Bound of the custom resource definition. */

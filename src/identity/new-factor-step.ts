@@ -1,9 +1,9 @@
+import { timestamp } from '@atrium/kubernetes/clock.ts';
 import { cleaned } from '@atrium/objects/object-schemas.ts';
 import { auditOrigin } from '../audit/audit.ts';
 import { type FactorKind, type FactorRule, kindsOf, ruleOf } from '../config/factors.ts';
 import type { SetUp } from '../factors/passkeys.ts';
 import { totpURL } from '../factors/totp.ts';
-import { timestamp } from '../kubernetes/clock.ts';
 import type { Account } from '../users/record/account.ts';
 import { requireCurrentGroups } from '../users/record/local-groups.ts';
 import { UserStatusWriter } from '../users/status.ts';

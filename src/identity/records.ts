@@ -1,14 +1,14 @@
 import { hash } from 'node:crypto';
 import { mapLimit } from '@atrium/http/limits/semaphore.ts';
 import type { Seal } from '@atrium/http/seal.ts';
+import type { ServiceClient } from '@atrium/kubernetes/own-account.ts';
+import { type KubernetesObject, resourcePath } from '@atrium/kubernetes/resource.ts';
+import { type ResourceKind, ServiceResource } from '@atrium/kubernetes/resource-client.ts';
+import { compareResourceVersions } from '@atrium/kubernetes/resource-version.ts';
+import { isGone, isRefusal } from '@atrium/kubernetes/upstream-error.ts';
 import { isRecord } from '@atrium/objects/reader.ts';
 import type { AdapterPayload } from 'oidc-provider';
 import { z } from 'zod';
-import type { ServiceClient } from '../kubernetes/own-account.ts';
-import { type KubernetesObject, resourcePath } from '../kubernetes/resource.ts';
-import { type ResourceKind, ServiceResource } from '../kubernetes/resource-client.ts';
-import { compareResourceVersions } from '../kubernetes/resource-version.ts';
-import { isGone, isRefusal } from '../kubernetes/upstream-error.ts';
 import { requestScope } from './request-scope.ts';
 
 export const identityRecordKind: ResourceKind = {

@@ -1,9 +1,9 @@
 import { mapLimit } from '@atrium/http/limits/semaphore.ts';
+import type { Sweep } from '@atrium/kubernetes/controllers/sweeper.ts';
+import type { ServiceClient } from '@atrium/kubernetes/own-account.ts';
+import { resourcePath } from '@atrium/kubernetes/resource.ts';
+import { ServiceResource } from '@atrium/kubernetes/resource-client.ts';
 import { z } from 'zod';
-import type { Sweep } from '../controllers/sweeper.ts';
-import type { ServiceClient } from '../kubernetes/own-account.ts';
-import { resourcePath } from '../kubernetes/resource.ts';
-import { ServiceResource } from '../kubernetes/resource-client.ts';
 import { identityRecordKind } from './records.ts';
 
 const deletionsAtOnce = 16;

@@ -1,8 +1,8 @@
 import type { Identity } from '@atrium/http/caller.ts';
+import { fitsHeader, grantableGroups, isReservedName } from '@atrium/kubernetes/impersonation.ts';
 import { type StatusError, unauthorized } from '@atrium/objects/status.ts';
 import { z } from 'zod';
 import { usernamePrefixOf } from '../config/issuers.ts';
-import { fitsHeader, grantableGroups, isReservedName } from '../kubernetes/impersonation.ts';
 import type { Login } from '../users/logins/recorder.ts';
 import { recordName } from '../users/record/account.ts';
 import { isLocalGroupName, withoutLocalGroups } from '../users/record/local-groups.ts';

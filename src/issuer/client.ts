@@ -1,8 +1,8 @@
+import { neverAborts } from '@atrium/kubernetes/deadline.ts';
 import { StatusError, unauthorized } from '@atrium/objects/status.ts';
 import { clientAuthentication } from 'kubectl-atrium/client-authentication.ts';
 import * as client from 'openid-client';
 import { readSecretFile } from '../config/secret-file.ts';
-import { neverAborts } from '../kubernetes/deadline.ts';
 import type { IssuerDiscovery } from './discovery.ts';
 import { callbackRefused, faultOf, IssuerFault, isFinal, isInvalidGrant, issuerUnavailable } from './errors.ts';
 import { customFetch, type InspectedAnswer, type IssuerFetch, isInsecure } from './fetch.ts';

@@ -1,9 +1,9 @@
 import { runOutsideFlows } from '@atrium/http/limits/flow.ts';
+import { neverAborts } from '@atrium/kubernetes/deadline.ts';
 import { reader } from '@atrium/objects/reader.ts';
 import { wholeRetrySeconds } from '@atrium/objects/status.ts';
 import * as client from 'openid-client';
 import { z } from 'zod';
-import { neverAborts } from '../kubernetes/deadline.ts';
 import { differsBySlash, faultOf, IssuerFault, issuerUnavailable } from './errors.ts';
 import { customFetch, type IssuerFetch, isInsecure } from './fetch.ts';
 import type { IssuerSettings } from './types.ts';

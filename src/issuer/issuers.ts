@@ -1,8 +1,8 @@
 import type { Check } from '@atrium/http/health.ts';
+import { abortable } from '@atrium/kubernetes/deadline.ts';
 import { badParameter, unauthorized } from '@atrium/objects/status.ts';
 import { decodeJwt } from 'jose';
 import { ConfigError } from '../config/load.ts';
-import { abortable } from '../kubernetes/deadline.ts';
 import type { IssuersInUse } from '../users/record/account.ts';
 import { unfit } from './claims.ts';
 import { announcesIss } from './discovery.ts';

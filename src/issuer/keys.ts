@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runOutsideFlows } from '@atrium/http/limits/flow.ts';
+import { neverAborts } from '@atrium/kubernetes/deadline.ts';
 import { isRecord } from '@atrium/objects/reader.ts';
 import { type CompactVerifyGetKey, type CompactVerifyResult, compactVerify, createLocalJWKSet, decodeProtectedHeader, errors } from 'jose';
 import { z } from 'zod';
-import { neverAborts } from '../kubernetes/deadline.ts';
 import type { Services } from '../services.ts';
 import type { IssuerDiscovery } from './discovery.ts';
 import { IssuerFault, issuerUnavailable } from './errors.ts';

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
+import type { Change } from '@atrium/kubernetes/watch/watch-cache.ts';
 import { z } from 'zod';
-import type { Change } from '../watch/watch-cache.ts';
 
 /**
  * Names of a login at the issuer: its session (`sid`), its user (`sub`), and the user with the time of the authentication (`auth`). The

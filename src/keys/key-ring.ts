@@ -1,12 +1,12 @@
 import { hkdfSync, randomBytes } from 'node:crypto';
 import { runOutsideFlows } from '@atrium/http/limits/flow.ts';
 import { RotatedSeal, type Seal, type SealKey, type SealKeys } from '@atrium/http/seal.ts';
+import type { ServiceClient } from '@atrium/kubernetes/own-account.ts';
+import { isUnreachable } from '@atrium/kubernetes/upstream-error.ts';
 import { StatusError, serviceUnavailable } from '@atrium/objects/status.ts';
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK } from 'jose';
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import type { ServiceClient } from '../kubernetes/own-account.ts';
-import { isUnreachable } from '../kubernetes/upstream-error.ts';
 import { createPasswordKeys, KeySecret, type PasswordKeys, parsePasswordKeys, type SecretContent } from './key-secret.ts';
 
 /** Entries of the Secret. */

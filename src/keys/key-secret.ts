@@ -1,9 +1,9 @@
+import type { ServiceClient } from '@atrium/kubernetes/own-account.ts';
+import { type ResourceType, resourcePath } from '@atrium/kubernetes/resource.ts';
+import { isGone, isRefusal } from '@atrium/kubernetes/upstream-error.ts';
 import { serviceUnavailable } from '@atrium/objects/status.ts';
 import { exportJWK, generateKeyPair, type JWK } from 'jose';
 import { z } from 'zod';
-import type { ServiceClient } from '../kubernetes/own-account.ts';
-import { type ResourceType, resourcePath } from '../kubernetes/resource.ts';
-import { isGone, isRefusal } from '../kubernetes/upstream-error.ts';
 
 const base64url = z.string().regex(/^[A-Za-z0-9_-]+$/);
 

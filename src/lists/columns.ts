@@ -1,9 +1,9 @@
 /** Columns of rows next to the metadata, and their comparison. */
+import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
 import { isShowable, type JSONPath, parseJSONPath } from '@atrium/objects/json-path.ts';
 import { printedValue } from '@atrium/objects/printed-value.ts';
 import { reader } from '@atrium/objects/reader.ts';
 import { z } from 'zod';
-import type { KubernetesObject } from '../kubernetes/resource.ts';
 
 export type ColumnType = 'string' | 'number' | 'date' | 'boolean';
 /** Value of a column. An integer that a double cannot hold is a BigInt. */

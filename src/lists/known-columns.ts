@@ -1,9 +1,9 @@
 /** Columns of resources that every cluster has (docs/lists.md). */
+import type { KubernetesObject, ResourceType } from '@atrium/kubernetes/resource.ts';
 import { type PodState, podState } from '@atrium/objects/pod-state.ts';
 import { reader } from '@atrium/objects/reader.ts';
 import { qualified } from '@atrium/objects/status.ts';
 import { z } from 'zod';
-import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';
 import { type Column, type ColumnType, columnOf, shownText, type Value } from './columns.ts';
 
 const at = (name: string, jsonPath: string, type: ColumnType = 'string'): Column[] => {

@@ -1,4 +1,7 @@
 import type { Caller } from '@atrium/http/caller.ts';
+import type { AccessReviews } from '@atrium/kubernetes/access.ts';
+import type { ResourceType } from '@atrium/kubernetes/resource.ts';
+import { Slices } from '@atrium/kubernetes/slices.ts';
 import { exactValue } from '@atrium/objects/json.ts';
 import { badParameter, forbidden, StatusError } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
@@ -10,9 +13,6 @@ import type { Page } from '../collection/page.ts';
 import { holderOf, type Scope } from '../collection/query.ts';
 import type { ListParameters } from '../collection/schema.ts';
 import type { RightCheck } from '../collection/while-allowed.ts';
-import type { AccessReviews } from '../kubernetes/access.ts';
-import type { ResourceType } from '../kubernetes/resource.ts';
-import { Slices } from '../kubernetes/slices.ts';
 import type { Services } from '../services.ts';
 import { type Column, shownColumn, type Value } from './columns.ts';
 import { type ListedResource, rowsApiVersion } from './listed-resource.ts';

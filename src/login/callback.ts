@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto';
 import type { Identity } from '@atrium/http/caller.ts';
 import { atMost } from '@atrium/http/limits/bounded-cache.ts';
+import { abortable } from '@atrium/kubernetes/deadline.ts';
+import { isReservedName } from '@atrium/kubernetes/impersonation.ts';
 import { badParameter, StatusError, serviceUnavailable } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
@@ -11,8 +13,6 @@ import { issuerTimeoutMs } from '../issuer/fetch.ts';
 import type { Issuer } from '../issuer/issuer.ts';
 import type { TokenSet, VerifiedClaims } from '../issuer/types.ts';
 import { VerifiedLogin } from '../issuer/verified-login.ts';
-import { abortable } from '../kubernetes/deadline.ts';
-import { isReservedName } from '../kubernetes/impersonation.ts';
 import type { SessionContext } from '../sessions/context.ts';
 import type { LoginRecorder } from '../users/logins/recorder.ts';
 import { type Account, isOf, recordName } from '../users/record/account.ts';

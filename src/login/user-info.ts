@@ -1,14 +1,14 @@
 import type { Authenticator } from '@atrium/http/authenticator.ts';
 import type { Bearer, Identity } from '@atrium/http/caller.ts';
 import { atMostBytes, textBytes } from '@atrium/http/limits/bounded-cache.ts';
+import { timestampOf } from '@atrium/kubernetes/clock.ts';
+import { isReservedName } from '@atrium/kubernetes/impersonation.ts';
 import { cleaned } from '@atrium/objects/object-schemas.ts';
 import { StatusError } from '@atrium/objects/status.ts';
 import { LRUCache } from 'lru-cache';
 import { completed, emailOf, isIncomplete } from '../issuer/claims.ts';
 import type { VerifiedClaims } from '../issuer/types.ts';
 import { VerifiedLogin } from '../issuer/verified-login.ts';
-import { timestampOf } from '../kubernetes/clock.ts';
-import { isReservedName } from '../kubernetes/impersonation.ts';
 import type { Services } from '../services.ts';
 import type { SessionContext } from '../sessions/context.ts';
 import type { RenewPayload } from '../sessions/schema.ts';

@@ -1,6 +1,6 @@
 /** Mail that is sent in the background. No request waits for a mail server. */
 import { Semaphore } from '@atrium/http/limits/semaphore.ts';
-import { WorkQueue } from '../controllers/work-queue.ts';
+import { WorkQueue } from '@atrium/kubernetes/controllers/work-queue.ts';
 import type { Services } from '../services.ts';
 import { attemptsAfter, type Mail, mailAttemptsAtMs, sendMail } from './mailer.ts';
 

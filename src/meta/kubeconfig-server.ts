@@ -1,11 +1,11 @@
 /** The server that a kubeconfig names: the API server, or `/api/kubernetes` of this service. */
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import type { Connection } from '@atrium/kubernetes/connection.ts';
+import { type PublicCluster, publicCluster } from '@atrium/kubernetes/kubeconfig-text.ts';
 import { badParameter, serviceUnavailable } from '@atrium/objects/status.ts';
 import { type IssuerConfig, issuersOf } from '../config/issuers.ts';
 import type { Config } from '../config/schema.ts';
-import type { Connection } from '../kubernetes/connection.ts';
-import { type PublicCluster, publicCluster } from '../kubernetes/kubeconfig-text.ts';
 
 /** A credential that a kubeconfig could hold or get. */
 export interface CredentialUse {

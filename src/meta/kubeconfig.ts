@@ -1,12 +1,12 @@
 /** Kubeconfig files, with which users work on the cluster from a terminal. */
 import type { Caller } from '@atrium/http/caller.ts';
 import { type Operation, operation } from '@atrium/http/operation.ts';
+import type { Connection } from '@atrium/kubernetes/connection.ts';
+import { type CredentialPlugin, kubeconfigText } from '@atrium/kubernetes/kubeconfig-text.ts';
 import { badParameter, badRequest } from '@atrium/objects/status.ts';
 import { z } from 'zod';
 import { commandLineOf, type IssuerConfig, issuersOf } from '../config/issuers.ts';
 import type { Config } from '../config/schema.ts';
-import type { Connection } from '../kubernetes/connection.ts';
-import { type CredentialPlugin, kubeconfigText } from '../kubernetes/kubeconfig-text.ts';
 import { type CredentialUse, consoleURLOf, issuerAuthority, serverOf } from './kubeconfig-server.ts';
 
 /** A login at an issuer, by a public client. */

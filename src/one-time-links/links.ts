@@ -1,9 +1,9 @@
 /** Links that are valid once: forgotten password, invitation, second factor. */
 import type { Seal } from '@atrium/http/seal.ts';
+import { nextSecond, timestamp } from '@atrium/kubernetes/clock.ts';
+import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
 import { conflict, StatusError } from '@atrium/objects/status.ts';
 import { z } from 'zod';
-import { nextSecond, timestamp } from '../kubernetes/clock.ts';
-import type { KubernetesObject } from '../kubernetes/resource.ts';
 import type { Services } from '../services.ts';
 import type { EndUserAccess } from '../users/ended-access.ts';
 import type { Notices } from '../users/logins/notices.ts';

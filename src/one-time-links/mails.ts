@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { hourMs, RateLimit } from '@atrium/http/limits/rate-limit.ts';
+import { timestamp } from '@atrium/kubernetes/clock.ts';
 import type { AuditOrigin } from '../audit/audit.ts';
 import type { Config } from '../config/schema.ts';
-import { timestamp } from '../kubernetes/clock.ts';
 import { MailQueue } from '../mail/mail-queue.ts';
 import { hasAddress, isMailSet, type Mail } from '../mail/mailer.ts';
 import type { Services } from '../services.ts';

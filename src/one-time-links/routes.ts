@@ -1,7 +1,7 @@
 import { type Operation, operation } from '@atrium/http/operation.ts';
+import { timestamp } from '@atrium/kubernetes/clock.ts';
 import { z } from 'zod';
 import { type Audit, auditOrigin, auditWrite } from '../audit/audit.ts';
-import { timestamp } from '../kubernetes/clock.ts';
 import { userName } from '../users/record/schema.ts';
 import { auditReasons } from './links.ts';
 import { type LinkService, linkBody, linkSchema, mailedSchema } from './service.ts';

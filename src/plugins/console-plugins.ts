@@ -1,8 +1,8 @@
 import type { Check } from '@atrium/http/health.ts';
+import type { KubernetesObject, ResourceType } from '@atrium/kubernetes/resource.ts';
+import { type Change, WatchCache } from '@atrium/kubernetes/watch/watch-cache.ts';
 import { z } from 'zod';
-import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';
 import type { Services } from '../services.ts';
-import { type Change, WatchCache } from '../watch/watch-cache.ts';
 import { choosePolicy, type PolicyAddition, type PolicyChoice, PublicSuffixes } from './content-security-policy.ts';
 
 /** An enabled plugin, as consoles see it. */

@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { discard } from '@atrium/http/outgoing.ts';
+import { Controller, type Source, type Term } from '@atrium/kubernetes/controllers/controller.ts';
+import type { Outcome } from '@atrium/kubernetes/controllers/work-queue.ts';
+import { reportTrouble } from '@atrium/kubernetes/events.ts';
+import { setConditions } from '@atrium/kubernetes/object-status.ts';
+import { type ResourceKind, ServiceResource } from '@atrium/kubernetes/resource-client.ts';
 import { StatusError } from '@atrium/objects/status.ts';
 import { z } from 'zod';
-import { Controller, type Source, type Term } from '../controllers/controller.ts';
-import type { Outcome } from '../controllers/work-queue.ts';
-import { reportTrouble } from '../kubernetes/events.ts';
-import { setConditions } from '../kubernetes/object-status.ts';
-import { type ResourceKind, ServiceResource } from '../kubernetes/resource-client.ts';
 import type { Services } from '../services.ts';
 import type { AssetSources } from './assets.ts';
 import { type ConsolePlugin, consolePluginType, manifestName, type ServiceReference } from './console-plugins.ts';

@@ -5,12 +5,12 @@ import { KeyedSemaphore } from '@atrium/http/limits/semaphore.ts';
 import { lookupOf, type Network } from '@atrium/http/outgoing.ts';
 import type { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { beginCall, type OutgoingCall } from '@atrium/http/telemetry/tracing.ts';
+import { RefreshedValue } from '@atrium/kubernetes/connection.ts';
+import { Deadline } from '@atrium/kubernetes/deadline.ts';
+import type { UpstreamResponse } from '@atrium/kubernetes/transport.ts';
 import { StatusError, serviceUnavailable, timedOut } from '@atrium/objects/status.ts';
 import { LRUCache } from 'lru-cache';
 import { Agent, buildConnector } from 'undici';
-import { RefreshedValue } from '../kubernetes/connection.ts';
-import { Deadline } from '../kubernetes/deadline.ts';
-import type { UpstreamResponse } from '../kubernetes/transport.ts';
 import type { Services } from '../services.ts';
 import type { ServiceReference } from './console-plugins.ts';
 

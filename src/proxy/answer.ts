@@ -1,9 +1,9 @@
 /** The parts of an API server answer that callers get (docs/contract/kubernetes.md). */
 import type { Readable } from 'node:stream';
 import { closeOnUnreadBody } from '@atrium/http/body.ts';
+import type { PassedAnswer } from '@atrium/kubernetes/caller-passage.ts';
 import { serviceUnavailable } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
-import type { PassedAnswer } from '../kubernetes/caller-passage.ts';
 
 type Headers = PassedAnswer['headers'];
 

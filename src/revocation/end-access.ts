@@ -1,9 +1,9 @@
 /** Ends the access of a user, a user name in Kubernetes, a login or bearer tokens. */
+import { nextSecond, sleepUntil, timestamp } from '@atrium/kubernetes/clock.ts';
+import { neverAborts } from '@atrium/kubernetes/deadline.ts';
+import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
+import { ServiceResource } from '@atrium/kubernetes/resource-client.ts';
 import { serviceUnavailable } from '@atrium/objects/status.ts';
-import { nextSecond, sleepUntil, timestamp } from '../kubernetes/clock.ts';
-import { neverAborts } from '../kubernetes/deadline.ts';
-import type { KubernetesObject } from '../kubernetes/resource.ts';
-import { ServiceResource } from '../kubernetes/resource-client.ts';
 import type { Services } from '../services.ts';
 import type { EndReason, EndUserAccess, SubjectAccess, UserAccess } from '../users/ended-access.ts';
 import { type UserReference, UserStatusWriter } from '../users/status.ts';

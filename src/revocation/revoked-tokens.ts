@@ -1,14 +1,14 @@
 import { hash, randomUUID } from 'node:crypto';
+import { timestampOf } from '@atrium/kubernetes/clock.ts';
+import { neverAborts } from '@atrium/kubernetes/deadline.ts';
+import type { ResourceType } from '@atrium/kubernetes/resource.ts';
+import { ServiceResource } from '@atrium/kubernetes/resource-client.ts';
+import { WatchCache } from '@atrium/kubernetes/watch/watch-cache.ts';
 import { z } from 'zod';
 import { EndedLogins, type IssuerLogin, issuerLoginOf } from '../issuer/login.ts';
 import { boundedTime } from '../issuer/times.ts';
 import type { VerifiedClaims } from '../issuer/types.ts';
-import { timestampOf } from '../kubernetes/clock.ts';
-import { neverAborts } from '../kubernetes/deadline.ts';
-import type { ResourceType } from '../kubernetes/resource.ts';
-import { ServiceResource } from '../kubernetes/resource-client.ts';
 import type { Services } from '../services.ts';
-import { WatchCache } from '../watch/watch-cache.ts';
 
 /** Custom resource RevokedToken, defined in deploy/manifests. */
 export const revokedTokenResource: ResourceType = { group: 'auth.platform.io', version: 'v1', resource: 'revokedtokens' };

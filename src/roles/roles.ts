@@ -5,11 +5,11 @@
 import type { Caller } from '@atrium/http/caller.ts';
 import { wholeNumber } from '@atrium/http/input.ts';
 import { compressed, type Operation, operation } from '@atrium/http/operation.ts';
+import type { RoleBinding, Subject } from '@atrium/kubernetes/rbac/role-bindings.ts';
+import type { RbacWatch } from '@atrium/kubernetes/rbac/watch.ts';
 import { badRequest, notFound } from '@atrium/objects/status.ts';
 import { z } from 'zod';
 import { groupNamesOf } from '../config/issuers.ts';
-import type { RoleBinding, Subject } from '../rbac/role-bindings.ts';
-import type { RbacWatch } from '../rbac/watch.ts';
 import type { Services } from '../services.ts';
 import { type Account, recordName } from '../users/record/account.ts';
 import { type LocalGroupLookup, requireLocalGroups } from '../users/record/local-groups.ts';

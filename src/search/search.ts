@@ -2,11 +2,11 @@
 import { type Caller, callerKey } from '@atrium/http/caller.ts';
 import { KeyedSemaphore } from '@atrium/http/limits/semaphore.ts';
 import { compressed, type Operation, operation } from '@atrium/http/operation.ts';
+import type { ResourceType } from '@atrium/kubernetes/resource.ts';
+import { Slices } from '@atrium/kubernetes/slices.ts';
 import { badParameter, qualified, StatusError } from '@atrium/objects/status.ts';
 import type { Collection } from '../collection/collection.ts';
 import type { GroupRow } from '../groups/row.ts';
-import type { ResourceType } from '../kubernetes/resource.ts';
-import { Slices } from '../kubernetes/slices.ts';
 import type { ListsService } from '../lists/service.ts';
 import type { Services } from '../services.ts';
 import type { UserRow } from '../users/row.ts';

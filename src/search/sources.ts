@@ -1,10 +1,10 @@
 /** Kinds that are searched: users, groups, and the resources of `lists.resources`. */
 import type { Caller } from '@atrium/http/caller.ts';
+import type { ResourceType } from '@atrium/kubernetes/resource.ts';
 import { folded } from '@atrium/objects/folded.ts';
 import type { Collection } from '../collection/collection.ts';
 import type { ListRow } from '../collection/properties.ts';
 import type { GroupRow } from '../groups/row.ts';
-import type { ResourceType } from '../kubernetes/resource.ts';
 import type { ResourceRow } from '../lists/row.ts';
 import type { ListsService, VisibleRows } from '../lists/service.ts';
 import type { Services } from '../services.ts';

@@ -1,9 +1,10 @@
+import { listedWithinMs, seenWithinMs } from '@atrium/kubernetes/deadline.ts';
+import type { WatchCache } from '@atrium/kubernetes/watch/watch-cache.ts';
 import { type StatusError, serviceUnavailable, unauthorized } from '@atrium/objects/status.ts';
 import { ruleOf } from '../config/factors.ts';
 import type { Issuer } from '../issuer/issuer.ts';
 import type { Issuers } from '../issuer/issuers.ts';
 import type { VerifiedLogin } from '../issuer/verified-login.ts';
-import { listedWithinMs, seenWithinMs } from '../kubernetes/deadline.ts';
 import type { RevokedTokens } from '../revocation/revoked-tokens.ts';
 import type { Services } from '../services.ts';
 import { hasAcr, twoFactors } from '../step-up/step-up.ts';
@@ -13,7 +14,6 @@ import { type LocalGroupLookup, requireCurrentGroups } from '../users/record/loc
 import type { AccountLookup } from '../users/record/lookup.ts';
 import { UserRecords } from '../users/record/records.ts';
 import { recordOf, subjectOf } from '../users/record/subject-name.ts';
-import type { WatchCache } from '../watch/watch-cache.ts';
 import type { Session } from './browser-sessions.ts';
 import type { LoginFacts } from './login-facts.ts';
 import type { SessionRow } from './record.ts';

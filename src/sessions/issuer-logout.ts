@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newSecret } from '@atrium/http/cookies/cookies.ts';
 import { mapLimit } from '@atrium/http/limits/semaphore.ts';
+import { abortable } from '@atrium/kubernetes/deadline.ts';
 import type { Context } from 'koa';
 import type { Logger } from 'pino';
 import { issuerTimeoutMs } from '../issuer/fetch.ts';
 import { type Issuer, postLogoutURLsOf } from '../issuer/issuer.ts';
 import type { Issuers } from '../issuer/issuers.ts';
 import { FatalRefresh } from '../issuer/types.ts';
-import { abortable } from '../kubernetes/deadline.ts';
 import type { BrowserSessions } from './browser-sessions.ts';
 import type { SessionRow } from './record.ts';
 

@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
 import { atMost } from '@atrium/http/limits/bounded-cache.ts';
+import { abortable } from '@atrium/kubernetes/deadline.ts';
 import { StatusError, unauthorized } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
 import { type AuditOrigin, auditOrigin } from '../audit/audit.ts';
 import type { Issuer } from '../issuer/issuer.ts';
 import type { FatalRefresh, RenewedTokens } from '../issuer/types.ts';
-import { abortable } from '../kubernetes/deadline.ts';
 import { noLongerValid, revoked } from '../users/record/conditions.ts';
 import { sessionEnded } from './account-state.ts';
 import type { Session } from './browser-sessions.ts';

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newSecret } from '@atrium/http/cookies/cookies.ts';
+import { abortable } from '@atrium/kubernetes/deadline.ts';
 import { type StatusError, serviceUnavailable, wholeRetrySeconds } from '@atrium/objects/status.ts';
 import type { AuditOrigin } from '../audit/audit.ts';
 import type { Issuer } from '../issuer/issuer.ts';
 import type { FatalRefresh, TokenSet } from '../issuer/types.ts';
-import { abortable } from '../kubernetes/deadline.ts';
 import { sessionEnded } from './account-state.ts';
 import type { Session } from './browser-sessions.ts';
 import type { SessionContext } from './context.ts';

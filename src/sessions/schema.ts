@@ -1,4 +1,5 @@
 /** Tokens in answers, and sessions in lists (docs/contract/login.md, users.md and teams.md). Sealed data is left out. */
+import { timestampOf } from '@atrium/kubernetes/clock.ts';
 import { folded } from '@atrium/objects/folded.ts';
 import { objectMeta } from '@atrium/objects/object-schemas.ts';
 import { z } from 'zod';
@@ -6,7 +7,6 @@ import type { Page } from '../collection/page.ts';
 import type { ListProperties } from '../collection/properties.ts';
 import { listSchema } from '../collection/schema.ts';
 import type { RenewedTokens, TokenSet } from '../issuer/types.ts';
-import { timestampOf } from '../kubernetes/clock.ts';
 import { type SessionRow, type SessionSecrets, sessionApiVersion } from './record.ts';
 
 const sessionTokens = {

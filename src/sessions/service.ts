@@ -1,13 +1,13 @@
 import type { Caller } from '@atrium/http/caller.ts';
 import { mapLimit } from '@atrium/http/limits/semaphore.ts';
+import { neverAborts } from '@atrium/kubernetes/deadline.ts';
+import { isGone } from '@atrium/kubernetes/upstream-error.ts';
 import { notFound, StatusError } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
 import { auditCaller, auditOrigin } from '../audit/audit.ts';
 import type { Page } from '../collection/page.ts';
 import type { Scope } from '../collection/query.ts';
 import type { ListParameters } from '../collection/schema.ts';
-import { neverAborts } from '../kubernetes/deadline.ts';
-import { isGone } from '../kubernetes/upstream-error.ts';
 import type { Account } from '../users/record/account.ts';
 import { ownAccount } from '../users/record/lookup.ts';
 import { userResource } from '../users/record/schema.ts';

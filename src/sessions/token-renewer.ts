@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
+import { abortable } from '@atrium/kubernetes/deadline.ts';
 import { StatusError, serviceUnavailable } from '@atrium/objects/status.ts';
 import type { AuditEvent, AuditOrigin } from '../audit/audit.ts';
 import { issuerTimeoutMs } from '../issuer/fetch.ts';
 import type { Issuer } from '../issuer/issuer.ts';
 import { FatalRefresh, type VerifiedClaims } from '../issuer/types.ts';
 import { VerifiedLogin } from '../issuer/verified-login.ts';
-import { abortable } from '../kubernetes/deadline.ts';
 import { sessionEnded } from './account-state.ts';
 import type { SessionContext } from './context.ts';
 import type { LoginFacts } from './login-facts.ts';

@@ -1,12 +1,12 @@
 import { atMost } from '@atrium/http/limits/bounded-cache.ts';
+import { timestamp } from '@atrium/kubernetes/clock.ts';
+import type { Sweep } from '@atrium/kubernetes/controllers/sweeper.ts';
+import type { ServiceClient } from '@atrium/kubernetes/own-account.ts';
+import type { KubernetesObject, ResourceType } from '@atrium/kubernetes/resource.ts';
+import { type ResourceKind, ServiceResource } from '@atrium/kubernetes/resource-client.ts';
 import { serviceUnavailable } from '@atrium/objects/status.ts';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
-import type { Sweep } from '../controllers/sweeper.ts';
-import { timestamp } from '../kubernetes/clock.ts';
-import type { ServiceClient } from '../kubernetes/own-account.ts';
-import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';
-import { type ResourceKind, ServiceResource } from '../kubernetes/resource-client.ts';
 import type { Services } from '../services.ts';
 import type { Account, Subject } from '../users/record/account.ts';
 import { userApiVersion, userResource } from '../users/record/schema.ts';

@@ -1,8 +1,8 @@
 import type { Authenticator, VerifyAccessToken } from '@atrium/http/authenticator.ts';
 import type { Check } from '@atrium/http/health.ts';
 import type { Operation } from '@atrium/http/operation.ts';
+import { Sweeper } from '@atrium/kubernetes/controllers/sweeper.ts';
 import { type Collection, collection } from '../collection/collection.ts';
-import { Sweeper } from '../controllers/sweeper.ts';
 import type { Services } from '../services.ts';
 import type { LocalGroupLookup } from '../users/record/local-groups.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';

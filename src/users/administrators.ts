@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Semaphore } from '@atrium/http/limits/semaphore.ts';
+import { type HeldLock, LeaseLock } from '@atrium/kubernetes/controllers/lease-lock.ts';
 import { conflict, serviceUnavailable } from '@atrium/objects/status.ts';
-import { type HeldLock, LeaseLock } from '../controllers/lease-lock.ts';
 import type { Services } from '../services.ts';
 import { type Account, accountOf } from './record/account.ts';
 import { phaseOf } from './record/conditions.ts';

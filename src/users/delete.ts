@@ -1,10 +1,10 @@
 import type { Caller } from '@atrium/http/caller.ts';
+import { nextSecond } from '@atrium/kubernetes/clock.ts';
+import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
+import { CallerResource, ServiceResource } from '@atrium/kubernetes/resource-client.ts';
+import { isGone } from '@atrium/kubernetes/upstream-error.ts';
 import { conflict, notFound, StatusError } from '@atrium/objects/status.ts';
 import type { Deletion } from '../collection/bulk-delete.ts';
-import { nextSecond } from '../kubernetes/clock.ts';
-import type { KubernetesObject } from '../kubernetes/resource.ts';
-import { CallerResource, ServiceResource } from '../kubernetes/resource-client.ts';
-import { isGone } from '../kubernetes/upstream-error.ts';
 import type { UsersContext } from './context.ts';
 import { MembershipRemover } from './membership-remover.ts';
 import { type Account, accountOf } from './record/account.ts';

@@ -1,6 +1,5 @@
 /** Interface for ending a user's access. `src/revocation` implements it. */
-
-import type { KubernetesObject } from '../kubernetes/resource.ts';
+import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
 import type { Account } from './record/account.ts';
 import type { StatusMembers, UserReference } from './status.ts';
 

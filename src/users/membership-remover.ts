@@ -1,11 +1,11 @@
+import { abortable } from '@atrium/kubernetes/deadline.ts';
+import { isNotInstalled, type ServiceClient } from '@atrium/kubernetes/own-account.ts';
+import type { KubernetesObject, ResourceType } from '@atrium/kubernetes/resource.ts';
+import { ServiceResource } from '@atrium/kubernetes/resource-client.ts';
+import { retryOnConflict } from '@atrium/kubernetes/retry.ts';
 import { partsOf, reader } from '@atrium/objects/reader.ts';
 import { StatusError, serviceUnavailable, timedOut } from '@atrium/objects/status.ts';
 import { z } from 'zod';
-import { abortable } from '../kubernetes/deadline.ts';
-import { isNotInstalled, type ServiceClient } from '../kubernetes/own-account.ts';
-import type { KubernetesObject, ResourceType } from '../kubernetes/resource.ts';
-import { ServiceResource } from '../kubernetes/resource-client.ts';
-import { retryOnConflict } from '../kubernetes/retry.ts';
 import { maxLeaving } from './record/local-groups.ts';
 
 const group = 'auth.platform.io';

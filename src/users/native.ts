@@ -3,12 +3,12 @@ import type { Bearer } from '@atrium/http/caller.ts';
 import { shownAsBoolean, shownAsInteger } from '@atrium/http/input.ts';
 import { compressed, longRunning, type Operation, operation } from '@atrium/http/operation.ts';
 import { cutWhenStuck } from '@atrium/http/slow-clients.ts';
+import type { ResourceAccess } from '@atrium/kubernetes/access.ts';
+import { CallerResource } from '@atrium/kubernetes/resource-client.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
 import { checkPassedSelectors, fieldRequirements } from '../collection/query.ts';
 import { rightCheck, type WhileAllowedOptions, whileAllowed } from '../collection/while-allowed.ts';
-import type { ResourceAccess } from '../kubernetes/access.ts';
-import { CallerResource } from '../kubernetes/resource-client.ts';
 import type { Services } from '../services.ts';
 import { userKind, userName, userResource, userSchema } from './record/schema.ts';
 

@@ -1,4 +1,9 @@
 import type { Caller } from '@atrium/http/caller.ts';
+import { timestamp } from '@atrium/kubernetes/clock.ts';
+import { neverAborts } from '@atrium/kubernetes/deadline.ts';
+import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
+import { CallerResource, ServiceResource } from '@atrium/kubernetes/resource-client.ts';
+import { retryOnConflict } from '@atrium/kubernetes/retry.ts';
 import { type FieldError, forbidden as forbiddenField, invalidValue, required } from '@atrium/objects/field-error.ts';
 import { checkTests, mergePatchOf, type PatchTest } from '@atrium/objects/json-patch.ts';
 import { partsOf } from '@atrium/objects/reader.ts';
@@ -6,11 +11,6 @@ import { badRequest, conflict, forbidden, invalid, notFound, passwordDue, Status
 import { type FieldValidation, readObject } from '@atrium/objects/validation.ts';
 import { isVersionAsked, requiresVersion } from '@atrium/objects/write-options.ts';
 import type { AuditOrigin } from '../audit/audit.ts';
-import { timestamp } from '../kubernetes/clock.ts';
-import { neverAborts } from '../kubernetes/deadline.ts';
-import type { KubernetesObject } from '../kubernetes/resource.ts';
-import { CallerResource, ServiceResource } from '../kubernetes/resource-client.ts';
-import { retryOnConflict } from '../kubernetes/retry.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../step-up/sensitive-writes.ts';
 import type { UsersContext } from './context.ts';
 import { noFailures } from './logins/lockout.ts';

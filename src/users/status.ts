@@ -1,11 +1,11 @@
+import { neverAborts } from '@atrium/kubernetes/deadline.ts';
+import type { ServiceClient } from '@atrium/kubernetes/own-account.ts';
+import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
+import { ServiceResource } from '@atrium/kubernetes/resource-client.ts';
+import { retryOnConflict } from '@atrium/kubernetes/retry.ts';
 import { partsOf } from '@atrium/objects/reader.ts';
 import { conflict, serviceUnavailable } from '@atrium/objects/status.ts';
 import type { Config } from '../config/schema.ts';
-import { neverAborts } from '../kubernetes/deadline.ts';
-import type { ServiceClient } from '../kubernetes/own-account.ts';
-import type { KubernetesObject } from '../kubernetes/resource.ts';
-import { ServiceResource } from '../kubernetes/resource-client.ts';
-import { retryOnConflict } from '../kubernetes/retry.ts';
 import { phaseStatus } from './record/conditions.ts';
 import { UserRecords } from './record/records.ts';
 import { userKind, userResource } from './record/schema.ts';

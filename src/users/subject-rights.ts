@@ -1,7 +1,7 @@
 import type { Caller } from '@atrium/http/caller.ts';
+import type { RoleBinding, Subject } from '@atrium/kubernetes/rbac/role-bindings.ts';
 import { conflict, type StatusError } from '@atrium/objects/status.ts';
 import { groupNamesOf } from '../config/issuers.ts';
-import type { RoleBinding, Subject } from '../rbac/role-bindings.ts';
 import type { Services } from '../services.ts';
 import { type Account, recordName } from './record/account.ts';
 import { type LocalGroupLookup, localGroupOf, requireCurrentGroups } from './record/local-groups.ts';

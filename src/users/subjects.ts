@@ -1,14 +1,14 @@
 /** Operation that lets a record forget the accounts of external issuers and the directory entry. */
 import type { Caller } from '@atrium/http/caller.ts';
 import { type Operation, operation } from '@atrium/http/operation.ts';
+import { neverAborts } from '@atrium/kubernetes/deadline.ts';
+import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
+import { retryOnConflict } from '@atrium/kubernetes/retry.ts';
 import { partsOf } from '@atrium/objects/reader.ts';
 import { notFound, StatusError, serviceUnavailable } from '@atrium/objects/status.ts';
 import { dryRun } from '@atrium/objects/write-options.ts';
 import { z } from 'zod';
 import { auditCaller } from '../audit/audit.ts';
-import { neverAborts } from '../kubernetes/deadline.ts';
-import type { KubernetesObject } from '../kubernetes/resource.ts';
-import { retryOnConflict } from '../kubernetes/retry.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../step-up/sensitive-writes.ts';
 import type { UsersContext } from './context.ts';
 import { type Account, accountOf, directoryType, forgottenSub } from './record/account.ts';

@@ -1,10 +1,10 @@
 /** Bodies that create and change a User. Members that are listed but may not be set are refused. Other members are unknown. */
 import { isDeepStrictEqual } from 'node:util';
+import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
 import { type FieldError, invalidValue } from '@atrium/objects/field-error.ts';
 import { byService, forbiddenValue, givenTime, holdsAddress, kept, marks, noAddress, shownText } from '@atrium/objects/object-schemas.ts';
 import { partsOf } from '@atrium/objects/reader.ts';
 import { z } from 'zod';
-import type { KubernetesObject } from '../kubernetes/resource.ts';
 import { labelsToChange } from './record/labels.ts';
 import { readUser, userApiVersion } from './record/schema.ts';
 

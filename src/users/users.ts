@@ -1,5 +1,5 @@
+import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
 import { type Collection, collection, followedLists } from '../collection/collection.ts';
-import type { KubernetesObject } from '../kubernetes/resource.ts';
 import type { Feature, Services } from '../services.ts';
 import { Administrators } from './administrators.ts';
 import type { EndUserAccess } from './ended-access.ts';

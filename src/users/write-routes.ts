@@ -1,14 +1,14 @@
 /** Operations that create, change and delete User records. */
 import type { Caller } from '@atrium/http/caller.ts';
 import { type AnswerDescription, compressed, type Operation, operation } from '@atrium/http/operation.ts';
+import { sleepUntil } from '@atrium/kubernetes/clock.ts';
+import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
 import { describedPatch, jsonPatchType, patchTypes } from '@atrium/objects/json-patch.ts';
 import { deleteOptions, deletionOf, dryRun, warningHeaders, writeQuery } from '@atrium/objects/write-options.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
 import { type Audit, auditOrigin, auditWrite } from '../audit/audit.ts';
 import { bulkAnswers, bulkBody, bulkDescription, bulkQuery, bulkResult } from '../collection/bulk-delete.ts';
-import { sleepUntil } from '../kubernetes/clock.ts';
-import type { KubernetesObject } from '../kubernetes/resource.ts';
 import type { UsersContext } from './context.ts';
 import { UserCreator } from './create.ts';
 import { UserDeleter } from './delete.ts';

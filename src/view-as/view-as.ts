@@ -4,12 +4,12 @@ import type { Authenticator } from '@atrium/http/authenticator.ts';
 import type { Bearer, Caller, ViewedAccess, Viewing, ViewTarget } from '@atrium/http/caller.ts';
 import { atMost } from '@atrium/http/limits/bounded-cache.ts';
 import { viewTargetOf } from '@atrium/http/view-headers.ts';
+import type { AccessReviews } from '@atrium/kubernetes/access.ts';
+import { isReservedGroup, isReservedName } from '@atrium/kubernetes/impersonation.ts';
 import { StatusError } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
 import { auditView, reasonOf } from '../audit/audit.ts';
-import type { AccessReviews } from '../kubernetes/access.ts';
-import { isReservedGroup, isReservedName } from '../kubernetes/impersonation.ts';
 import type { Services } from '../services.ts';
 
 /** Interval of the audit events about reads of one view. */

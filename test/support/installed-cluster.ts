@@ -1,4 +1,4 @@
-import type { Connection } from '../../src/kubernetes/connection.ts';
+import type { Connection } from '@atrium/kubernetes/connection.ts';
 import type { OwnApiServer } from './api-server.ts';
 import { ClusterAdmin, serviceNamespace } from './cluster-admin.ts';
 

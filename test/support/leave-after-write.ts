@@ -1,4 +1,4 @@
-import { WatchCache } from '../../src/watch/watch-cache.ts';
+import { WatchCache } from '@atrium/kubernetes/watch/watch-cache.ts';
 
 /** Calls the service, and disconnects once the replica waits for its watch to show the write. @param send passes the signal to the request */
 export async function leaveAfterWrite(send: (signal: AbortSignal) => Promise<unknown>): Promise<void> {

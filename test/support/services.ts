@@ -1,14 +1,14 @@
 import { cookieNames } from '@atrium/http/cookies/cookies.ts';
 import { SharedBound } from '@atrium/http/limits/shared-bound.ts';
 import { Metrics } from '@atrium/http/telemetry/metrics.ts';
+import { AccessReviews } from '@atrium/kubernetes/access.ts';
+import type { KubernetesClient } from '@atrium/kubernetes/kubernetes-client.ts';
+import { LongRequests } from '@atrium/kubernetes/rbac/long-requests.ts';
+import { RbacWatch } from '@atrium/kubernetes/rbac/watch.ts';
 import type { Logger } from 'pino';
 import { Audit } from '../../src/audit/audit.ts';
 import { parseConfig } from '../../src/config/load.ts';
 import { KeyRing } from '../../src/keys/key-ring.ts';
-import { AccessReviews } from '../../src/kubernetes/access.ts';
-import type { KubernetesClient } from '../../src/kubernetes/kubernetes-client.ts';
-import { LongRequests } from '../../src/rbac/long-requests.ts';
-import { RbacWatch } from '../../src/rbac/watch.ts';
 import type { Services } from '../../src/services.ts';
 import { keptSigningKeys } from './kept-keys.ts';
 

@@ -1,10 +1,10 @@
 /** Lists and unlinks the caller's accounts at issuers. */
 import { hash } from 'node:crypto';
 import type { Caller } from '@atrium/http/caller.ts';
+import { neverAborts } from '@atrium/kubernetes/deadline.ts';
 import { conflict, notFound } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
 import { type IssuerConfig, issuersOf } from '../../config/issuers.ts';
-import { neverAborts } from '../../kubernetes/deadline.ts';
 import type { SessionContext } from '../../sessions/context.ts';
 import type { SessionRow } from '../../sessions/record.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../../step-up/sensitive-writes.ts';

@@ -1,10 +1,10 @@
 /** Links an account: the user proves a further account in the session that began this. User records are not merged. */
 import type { Identity } from '@atrium/http/caller.ts';
+import { timestamp } from '@atrium/kubernetes/clock.ts';
+import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
 import { conflict, type StatusError, serviceUnavailable } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
 import { auditOrigin } from '../../audit/audit.ts';
-import { timestamp } from '../../kubernetes/clock.ts';
-import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import { sessionEnded } from '../../sessions/account-state.ts';
 import type { Session } from '../../sessions/browser-sessions.ts';
 import type { SessionContext } from '../../sessions/context.ts';

@@ -1,11 +1,11 @@
 import { atMost } from '@atrium/http/limits/bounded-cache.ts';
 import { RateLimit } from '@atrium/http/limits/rate-limit.ts';
+import { timestamp } from '@atrium/kubernetes/clock.ts';
+import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
+import { retryOnConflict } from '@atrium/kubernetes/retry.ts';
 import { partsOf } from '@atrium/objects/reader.ts';
 import { LRUCache } from 'lru-cache';
 import type { Config } from '../../config/schema.ts';
-import { timestamp } from '../../kubernetes/clock.ts';
-import type { KubernetesObject } from '../../kubernetes/resource.ts';
-import { retryOnConflict } from '../../kubernetes/retry.ts';
 import type { Services } from '../../services.ts';
 import type { DirectoryPasswords } from '../passwords/directory-passwords.ts';
 import { type Account, accountOf, directoryType } from '../record/account.ts';

@@ -1,4 +1,4 @@
-import { timestamp } from '../../kubernetes/clock.ts';
+import { timestamp } from '@atrium/kubernetes/clock.ts';
 import type { Services } from '../../services.ts';
 import { type Account, accountOf } from '../record/account.ts';
 import type { Notice, NoticeType } from '../record/schema.ts';

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
+import { timestamp } from '@atrium/kubernetes/clock.ts';
+import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
+import { retryOnConflict } from '@atrium/kubernetes/retry.ts';
 import { serviceUnavailable } from '@atrium/objects/status.ts';
-import { timestamp } from '../../kubernetes/clock.ts';
-import type { KubernetesObject } from '../../kubernetes/resource.ts';
-import { retryOnConflict } from '../../kubernetes/retry.ts';
 import type { Services } from '../../services.ts';
 import {
   type Account,

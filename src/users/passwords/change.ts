@@ -1,7 +1,7 @@
+import { nextSecond, sleepUntil, timestamp } from '@atrium/kubernetes/clock.ts';
+import { neverAborts } from '@atrium/kubernetes/deadline.ts';
+import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
 import { conflict, StatusError } from '@atrium/objects/status.ts';
-import { nextSecond, sleepUntil, timestamp } from '../../kubernetes/clock.ts';
-import { neverAborts } from '../../kubernetes/deadline.ts';
-import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import type { Services } from '../../services.ts';
 import { noFailures } from '../logins/lockout.ts';
 import { type Account, accountOf } from '../record/account.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type RateExceeded, RateLimit } from '@atrium/http/limits/rate-limit.ts';
 import { KeyedSemaphore, Semaphore } from '@atrium/http/limits/semaphore.ts';
+import { neverAborts } from '@atrium/kubernetes/deadline.ts';
 import type { AuditOrigin } from '../../audit/audit.ts';
-import { neverAborts } from '../../kubernetes/deadline.ts';
 import type { Services } from '../../services.ts';
 import type { KnownBrowser } from '../logins/known-browsers.ts';
 import { type Counted, failuresOfSources, LoginAttempts, type Proved, type Refusal } from '../logins/lockout.ts';

@@ -1,6 +1,6 @@
+import { Slices } from '@atrium/kubernetes/slices.ts';
 import { type FieldError, invalidValue } from '@atrium/objects/field-error.ts';
 import type { Config } from '../../config/schema.ts';
-import { Slices } from '../../kubernetes/slices.ts';
 import type { Passwords } from './passwords.ts';
 import type { PasswordEnvelopes } from './secret.ts';
 

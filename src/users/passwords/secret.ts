@@ -1,9 +1,9 @@
 import { constants, createPrivateKey, createPublicKey, type KeyObject, privateDecrypt } from 'node:crypto';
+import { timestamp } from '@atrium/kubernetes/clock.ts';
+import type { ResourceType } from '@atrium/kubernetes/resource.ts';
+import { ServiceResource } from '@atrium/kubernetes/resource-client.ts';
 import { conflict } from '@atrium/objects/status.ts';
 import { z } from 'zod';
-import { timestamp } from '../../kubernetes/clock.ts';
-import type { ResourceType } from '../../kubernetes/resource.ts';
-import { ServiceResource } from '../../kubernetes/resource-client.ts';
 import type { Services } from '../../services.ts';
 import { userApiVersion, userResource } from '../record/schema.ts';
 

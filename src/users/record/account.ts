@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { SharedValues } from '@atrium/http/limits/bounded-cache.ts';
-import { isReservedGroup } from '../../kubernetes/impersonation.ts';
-import type { KubernetesObject } from '../../kubernetes/resource.ts';
+import { isReservedGroup } from '@atrium/kubernetes/impersonation.ts';
+import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
 import { withoutLocalGroups } from './local-groups.ts';
 import { type Notice, noticeType, readUser, type UserSpec, type UserStatus } from './schema.ts';
 

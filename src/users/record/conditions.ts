@@ -1,6 +1,6 @@
+import { type Condition, type Observed, setConditions } from '@atrium/kubernetes/object-status.ts';
+import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
 import { type StatusCause, type StatusError, unauthorized } from '@atrium/objects/status.ts';
-import { type Condition, type Observed, setConditions } from '../../kubernetes/object-status.ts';
-import type { KubernetesObject } from '../../kubernetes/resource.ts';
 import { type Account, accountOf, recordName } from './account.ts';
 import type { readUser } from './schema.ts';
 

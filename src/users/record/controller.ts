@@ -1,8 +1,8 @@
-import { Controller, type Source, type Term } from '../../controllers/controller.ts';
-import type { Outcome } from '../../controllers/work-queue.ts';
-import { report, reportTrouble } from '../../kubernetes/events.ts';
-import { changedStatus } from '../../kubernetes/object-status.ts';
-import type { KubernetesObject } from '../../kubernetes/resource.ts';
+import { Controller, type Source, type Term } from '@atrium/kubernetes/controllers/controller.ts';
+import type { Outcome } from '@atrium/kubernetes/controllers/work-queue.ts';
+import { report, reportTrouble } from '@atrium/kubernetes/events.ts';
+import { changedStatus } from '@atrium/kubernetes/object-status.ts';
+import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
 import type { Services } from '../../services.ts';
 import type { EndUserAccess } from '../ended-access.ts';
 import { UserStatusWriter } from '../status.ts';

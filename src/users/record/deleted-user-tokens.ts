@@ -1,5 +1,5 @@
+import type { Source } from '@atrium/kubernetes/controllers/controller.ts';
 import { LRUCache } from 'lru-cache';
-import type { Source } from '../../controllers/controller.ts';
 import type { Services } from '../../services.ts';
 import type { EndUserAccess } from '../ended-access.ts';
 import type { Account } from './account.ts';

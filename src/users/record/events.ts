@@ -1,8 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomBytes } from 'node:crypto';
+import { clusterEventNamespace, createEvent } from '@atrium/kubernetes/events.ts';
 import { LRUCache } from 'lru-cache';
 import type { AuditEvent } from '../../audit/audit.ts';
-import { clusterEventNamespace, createEvent } from '../../kubernetes/events.ts';
 import type { Services } from '../../services.ts';
 import { userApiVersion } from './schema.ts';
 

@@ -1,6 +1,6 @@
+import type { ResourceType } from '@atrium/kubernetes/resource.ts';
+import type { Change, WatchCache, WatchState } from '@atrium/kubernetes/watch/watch-cache.ts';
 import { type StatusError, serviceUnavailable } from '@atrium/objects/status.ts';
-import type { ResourceType } from '../../kubernetes/resource.ts';
-import type { Change, WatchCache, WatchState } from '../../watch/watch-cache.ts';
 
 /** Custom resource Group, defined in deploy/manifests. */
 export const groupResource: ResourceType = { group: 'auth.platform.io', version: 'v1', resource: 'groups' };

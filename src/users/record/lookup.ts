@@ -1,4 +1,4 @@
-import type { Change, WatchCache } from '../../watch/watch-cache.ts';
+import type { Change, WatchCache } from '@atrium/kubernetes/watch/watch-cache.ts';
 import { type Account, hasAddress, recordName, type Subject } from './account.ts';
 import { type CallerNames, isSelf } from './subject-name.ts';
 

@@ -1,7 +1,7 @@
+import type { ServiceClient } from '@atrium/kubernetes/own-account.ts';
+import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
+import { type NewObject, ServiceResource } from '@atrium/kubernetes/resource-client.ts';
 import { serviceUnavailable } from '@atrium/objects/status.ts';
-import type { ServiceClient } from '../../kubernetes/own-account.ts';
-import type { KubernetesObject } from '../../kubernetes/resource.ts';
-import { type NewObject, ServiceResource } from '../../kubernetes/resource-client.ts';
 import { userKind } from './schema.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { isKubernetesObject } from '../../../src/kubernetes/resource.ts';
+import { isKubernetesObject } from '@atrium/kubernetes/resource.ts';
 import { Passwords } from '../../../src/users/passwords/passwords.ts';
 import { passwordSecret } from '../../../src/users/passwords/secret.ts';
 import { Browser } from '../../service/identity/browser.ts';

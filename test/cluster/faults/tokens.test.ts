@@ -2,9 +2,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { inClusterConnection } from '@atrium/kubernetes/connection.ts';
 import { isRecord } from '@atrium/objects/reader.ts';
 import { expect } from 'chai';
-import { inClusterConnection } from '../../../src/kubernetes/connection.ts';
 import { aUser } from '../../service/users/a-user.ts';
 import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';

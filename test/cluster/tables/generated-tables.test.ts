@@ -1,9 +1,9 @@
 import type { StoredObject } from '@atrium/embedded-cluster/objects.ts';
 import { columnsByKind } from '@atrium/embedded-cluster/workloads/columns.ts';
 import { mapLimit } from '@atrium/http/limits/semaphore.ts';
+import type { KubernetesObject as Listed } from '@atrium/kubernetes/resource.ts';
 import { humanDuration } from '@atrium/objects/duration.ts';
 import { expect } from 'chai';
-import type { KubernetesObject as Listed } from '../../../src/kubernetes/resource.ts';
 import { knownColumns } from '../../../src/lists/known-columns.ts';
 import type { ClusterObject } from '../../../web/src/api/object-types.ts';
 import { type ClusterEvent, lastOf, timesOf } from '../../../web/src/pages/cluster/event-times.ts';

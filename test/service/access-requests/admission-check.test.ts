@@ -1,9 +1,9 @@
+import type { ApiCall } from '@atrium/kubernetes/transport.ts';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
+import { failureOf, forever } from '../../../packages/kubernetes/test/fake-api-server.ts';
 import { AdmissionPolicies } from '../../../src/access-requests/admission-policies.ts';
-import type { ApiCall } from '../../../src/kubernetes/transport.ts';
 import type { Services } from '../../../src/services.ts';
-import { failureOf, forever } from '../kubernetes/fake-api-server.ts';
 
 /** Returns an object that is the policy and its binding at once. */
 const inForce = (name: string) => ({

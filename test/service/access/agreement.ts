@@ -1,15 +1,15 @@
 /** Compares the answers of the watched roles with those of the API server, on random questions. */
 import { createLog } from '@atrium/http/telemetry/log.ts';
 import { Metrics } from '@atrium/http/telemetry/metrics.ts';
+import { KubernetesClient as Client } from '@atrium/kubernetes/kubernetes-client.ts';
+import { ChangedRbac } from '@atrium/kubernetes/rbac/changed.ts';
+import { differences, type Tuple } from '@atrium/kubernetes/rbac/difference.ts';
+import { allowedNamespaces, inNamespace, isGranted, type RbacSubject } from '@atrium/kubernetes/rbac/grants.ts';
+import { roleBindingOf } from '@atrium/kubernetes/rbac/role-bindings.ts';
+import { type AccessQuestion, keptRules, ruleAllows } from '@atrium/kubernetes/rbac/rules.ts';
+import { RbacWatch } from '@atrium/kubernetes/rbac/watch.ts';
 import { request } from 'undici';
 import { z } from 'zod';
-import { KubernetesClient as Client } from '../../../src/kubernetes/kubernetes-client.ts';
-import { ChangedRbac } from '../../../src/rbac/changed.ts';
-import { differences, type Tuple } from '../../../src/rbac/difference.ts';
-import { allowedNamespaces, inNamespace, isGranted, type RbacSubject } from '../../../src/rbac/grants.ts';
-import { roleBindingOf } from '../../../src/rbac/role-bindings.ts';
-import { type AccessQuestion, keptRules, ruleAllows } from '../../../src/rbac/rules.ts';
-import { RbacWatch } from '../../../src/rbac/watch.ts';
 import type { ApiServer } from '../../support/api-server.ts';
 import { ClusterAdmin, eventually, type Manifest, pathOf } from '../../support/cluster-admin.ts';
 import { Trusting } from '../../support/trusting.ts';

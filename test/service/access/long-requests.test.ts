@@ -1,8 +1,8 @@
+import { LongRequests } from '@atrium/kubernetes/rbac/long-requests.ts';
+import type { BoundSubject } from '@atrium/kubernetes/rbac/role-bindings.ts';
 import { forbidden, serviceUnavailable } from '@atrium/objects/status.ts';
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
-import { LongRequests } from '../../../src/rbac/long-requests.ts';
-import type { BoundSubject } from '../../../src/rbac/role-bindings.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 
 const alice = { name: 'alice', groups: ['dev', 'system:authenticated'] };

@@ -1,6 +1,6 @@
 /** Random roles, bindings, users and questions, the same ones for the same seed. The world is so small that every second answer is yes. */
-import type { RbacSubject } from '../../../src/rbac/grants.ts';
-import type { AccessQuestion } from '../../../src/rbac/rules.ts';
+import type { RbacSubject } from '@atrium/kubernetes/rbac/grants.ts';
+import type { AccessQuestion } from '@atrium/kubernetes/rbac/rules.ts';
 import type { Manifest } from '../../support/cluster-admin.ts';
 import { randomNumbers } from '../../support/random-numbers.ts';
 import { aBinding, aNamespace, aRole, type Rule } from './objects.ts';

@@ -21,7 +21,7 @@ const allowed: ImportTable = {
 };
 
 /** Modules that the service and the console share, beside those of `@atrium/objects`. They import no module. */
-const shared = ['packages/http/src/return-path', 'src/console/brand', 'src/kubernetes/resource-version'];
+const shared = ['packages/http/src/return-path', 'src/console/brand', 'packages/kubernetes/src/resource-version'];
 
 function room(path: string): string {
   const [, top = path, folder = ''] = /^web\/(?:src\/)?([^/]+)(?:\/(.+))?/.exec(path) ?? [];

@@ -19,11 +19,11 @@ const homes: { what: string; pattern: RegExp; home: string[] }[] = [
     pattern: /\bDate\.now\b|\bnew Date\(\)/,
     home: ['kubernetes/clock.ts'],
   },
-  { what: 'deletion of what has expired: `Sweeper`', pattern: /serverClock\.isTrusted/, home: ['controllers/sweeper.ts'] },
+  { what: 'deletion of what has expired: `Sweeper`', pattern: /serverClock\.isTrusted/, home: ['kubernetes/controllers/sweeper.ts'] },
   {
     what: 'calls for each item, so many at a time: `mapLimit`',
     pattern: /Array\.from\(\{ length:[^\n]*worker/,
-    home: ['http/limits/semaphore.ts', 'controllers/work-queue.ts'],
+    home: ['http/limits/semaphore.ts', 'kubernetes/controllers/work-queue.ts'],
   },
   {
     what: 'the status of a User: `UserStatusWriter`',
@@ -50,7 +50,7 @@ const homes: { what: string; pattern: RegExp; home: string[] }[] = [
       'identity/sweep.ts',
       'kubernetes/events.ts',
       'keys/key-secret.ts',
-      'controllers/lease-lock.ts',
+      'kubernetes/controllers/lease-lock.ts',
       'kubernetes/list-watch.ts',
       'kubernetes/resource-client.ts',
       'kubernetes/resource.ts',

@@ -1,8 +1,8 @@
 import { request } from 'undici';
 import { z } from 'zod';
+import { statusBody } from '../../../packages/kubernetes/test/fake-api-server.ts';
 import type { ApiServer, Person } from '../../support/api-server.ts';
 import { Trusting } from '../../support/trusting.ts';
-import { statusBody } from '../kubernetes/fake-api-server.ts';
 import { WatchStream } from './watch-stream.ts';
 
 const kubernetesObject = z.looseObject({

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
+import { statusBody } from '../../../packages/kubernetes/test/fake-api-server.ts';
 import { isFinal } from '../../../web/src/api/lost.ts';
 import { Problem, problemOf } from '../../../web/src/api/problem.ts';
-import { statusBody } from '../kubernetes/fake-api-server.ts';
 
 const html = '<html><head><title>A page</title></head><body><h1>A page</h1></body></html>';
 const page = (status: number, body = html, type = 'text/html') => new Response(body, { status, headers: { 'content-type': type } });

@@ -1,9 +1,9 @@
 import { createLog } from '@atrium/http/telemetry/log.ts';
 import { Metrics } from '@atrium/http/telemetry/metrics.ts';
+import { Sweeper } from '@atrium/kubernetes/controllers/sweeper.ts';
+import { KubernetesClient } from '@atrium/kubernetes/kubernetes-client.ts';
 import { expect } from 'chai';
-import { Sweeper } from '../../../src/controllers/sweeper.ts';
 import { recordSweep } from '../../../src/identity/sweep.ts';
-import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
 import { apiServer } from '../../support/api-server.ts';
 import { type ClusterAdmin, serviceNamespace } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';

@@ -1,7 +1,7 @@
 /** A replica whose clock is wrong, by the Date headers of the API server. */
+import { ServerClock } from '@atrium/kubernetes/clock.ts';
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
-import { ServerClock } from '../../../src/kubernetes/clock.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { type FaultyServer, startFaultyServer } from '../../support/faulty-server.ts';
 

@@ -1,7 +1,7 @@
 import { SharedValues, textBytes } from '@atrium/http/limits/bounded-cache.ts';
 import { Metrics } from '@atrium/http/telemetry/metrics.ts';
+import { AnswerCache } from '@atrium/kubernetes/answer-cache.ts';
 import { expect } from 'chai';
-import { AnswerCache } from '../../../src/kubernetes/answer-cache.ts';
 import { ResourceRow } from '../../../src/lists/row.ts';
 import { collectedMemory } from '../../support/collected-memory.ts';
 

@@ -6,16 +6,16 @@ import { runInFlow } from '@atrium/http/limits/flow.ts';
 import { type Bounds, Semaphore } from '@atrium/http/limits/semaphore.ts';
 import { createLog } from '@atrium/http/telemetry/log.ts';
 import { Metrics } from '@atrium/http/telemetry/metrics.ts';
+import { neverAborts } from '@atrium/kubernetes/deadline.ts';
 import { StatusError } from '@atrium/objects/status.ts';
 import { expect } from 'chai';
+import { get } from '../../../packages/kubernetes/test/calls.ts';
+import { bearer, clientOf, FakeApiServer, json } from '../../../packages/kubernetes/test/fake-api-server.ts';
 import { AdmissionPolicies } from '../../../src/access-requests/admission-policies.ts';
 import { IssuerFetch } from '../../../src/issuer/fetch.ts';
-import { neverAborts } from '../../../src/kubernetes/deadline.ts';
 import { cheapPasswords } from '../../support/cheap-passwords.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { servicesOf } from '../../support/services.ts';
-import { get } from '../kubernetes/calls.ts';
-import { bearer, clientOf, FakeApiServer, json } from '../kubernetes/fake-api-server.ts';
 
 /** Flows that fill what is waited for, by name. */
 const filling: Readonly<Record<string, readonly string[]>> = {

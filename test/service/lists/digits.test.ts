@@ -1,11 +1,11 @@
 import { Metrics } from '@atrium/http/telemetry/metrics.ts';
+import { WatchCache } from '@atrium/kubernetes/watch/watch-cache.ts';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
+import { clientOf, FakeApiServer, silentLog } from '../../../packages/kubernetes/test/fake-api-server.ts';
+import { until } from '../../../packages/kubernetes/test/watch-fixture.ts';
 import { printerColumns } from '../../../src/lists/columns.ts';
 import { ResourceRow } from '../../../src/lists/row.ts';
-import { WatchCache } from '../../../src/watch/watch-cache.ts';
-import { clientOf, FakeApiServer, silentLog } from '../kubernetes/fake-api-server.ts';
-import { until } from '../kubernetes/watch-fixture.ts';
 
 const metadata = (name: string, resourceVersion: string) => ({
   ...{ name, resourceVersion, uid: `uid-of-${name}` },

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createLog } from '@atrium/http/telemetry/log.ts';
 import { Metrics } from '@atrium/http/telemetry/metrics.ts';
+import { KubernetesClient } from '@atrium/kubernetes/kubernetes-client.ts';
 import { expect } from 'chai';
 import { parseConfig } from '../../../src/config/load.ts';
-import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
 import { LinkMail } from '../../../src/one-time-links/mails.ts';
 import { Translations } from '../../../src/texts/texts.ts';
 import { accountOf } from '../../../src/users/record/account.ts';

@@ -1,7 +1,7 @@
 import { createLog } from '@atrium/http/telemetry/log.ts';
+import { ServerClock } from '@atrium/kubernetes/clock.ts';
+import { Sweeper } from '@atrium/kubernetes/controllers/sweeper.ts';
 import { expect } from 'chai';
-import { Sweeper } from '../../../src/controllers/sweeper.ts';
-import { ServerClock } from '../../../src/kubernetes/clock.ts';
 import { RevokedTokens } from '../../../src/revocation/revoked-tokens.ts';
 import { SessionStore, sessionSweep } from '../../../src/sessions/store.ts';
 import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';

@@ -1,8 +1,8 @@
 import { hash, randomUUID } from 'node:crypto';
 import { cookieNames } from '@atrium/http/cookies/cookies.ts';
 import { Metrics } from '@atrium/http/telemetry/metrics.ts';
+import { KubernetesClient } from '@atrium/kubernetes/kubernetes-client.ts';
 import { expect } from 'chai';
-import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
 import { apiServer as startCluster } from '../../support/api-server.ts';
 import { ClusterAdmin, eventually, serviceNamespace } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';

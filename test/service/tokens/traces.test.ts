@@ -1,7 +1,7 @@
 import { createLog } from '@atrium/http/telemetry/log.ts';
+import { Sweeper } from '@atrium/kubernetes/controllers/sweeper.ts';
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
-import { Sweeper } from '../../../src/controllers/sweeper.ts';
 import { type AccessTokenRow, accessTokenRow, accessTokenSweep } from '../../../src/tokens/store.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { KubernetesObject } from '../../../src/kubernetes/resource.ts';
+import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
 import type { Manifest } from '../../support/cluster-admin.ts';
 
 /** Members of a user that a test sets; others have the usual values. */

@@ -6,11 +6,11 @@ import { isRecord } from '@atrium/objects/reader.ts';
 import { expect } from 'chai';
 import { z } from 'zod';
 import { startBareService } from '../../../packages/http/test/bare-service.ts';
+import { clientOf, FakeApiServer } from '../../../packages/kubernetes/test/fake-api-server.ts';
 import { Audit, auditOrigin } from '../../../src/audit/audit.ts';
 import { auditEvents, withAuditTable } from '../../../src/audit/audit-events.ts';
 import { UserEvents } from '../../../src/users/record/events.ts';
 import { eventually } from '../../support/cluster-admin.ts';
-import { clientOf, FakeApiServer } from '../kubernetes/fake-api-server.ts';
 import { aUser, nameOf } from './a-user.ts';
 import { Replicas } from './replicas.ts';
 

@@ -1,14 +1,14 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Connection } from '@atrium/kubernetes/connection.ts';
+import { kubeconfigConnection } from '@atrium/kubernetes/kubeconfig-connection.ts';
 import { expect } from 'chai';
 import { stringify } from 'yaml';
 import { z } from 'zod';
 import { parseConfig } from '../../../src/config/load.ts';
 import type { Config } from '../../../src/config/schema.ts';
 import { runCreateAdmin } from '../../../src/create-admin.ts';
-import type { Connection } from '../../../src/kubernetes/connection.ts';
-import { kubeconfigConnection } from '../../../src/kubernetes/kubeconfig-connection.ts';
 import { Passwords } from '../../../src/users/passwords/passwords.ts';
 import { recordName } from '../../../src/users/record/account.ts';
 import { type ApiServer, apiServer } from '../../support/api-server.ts';

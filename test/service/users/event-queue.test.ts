@@ -1,15 +1,14 @@
 /** Events on users wait in a queue of their own, which the stop of a replica empties. */
-
 import { createLog } from '@atrium/http/telemetry/log.ts';
 import { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
+import { clientOf, FakeApiServer } from '../../../packages/kubernetes/test/fake-api-server.ts';
 import { UserEvents } from '../../../src/users/record/events.ts';
 import type { ProxiedRequest } from '../../cluster/faults/fault-proxy.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { startFaultyServer } from '../../support/faulty-server.ts';
 import { clusterRoleBinding } from '../../support/grants.ts';
-import { clientOf, FakeApiServer } from '../kubernetes/fake-api-server.ts';
 import { aUser, nameOf } from './a-user.ts';
 
 const jane = nameOf('jane@example.com');

@@ -1,17 +1,17 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
+import type { KubernetesClient } from '@atrium/kubernetes/kubernetes-client.ts';
+import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
-import type { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
-import type { KubernetesObject } from '../../../src/kubernetes/resource.ts';
+import { clientOf, FakeApiServer, json, type SeenRequest, silentLog, status } from '../../../packages/kubernetes/test/fake-api-server.ts';
+import { until } from '../../../packages/kubernetes/test/watch-fixture.ts';
 import { createEndAccess } from '../../../src/revocation/end-access.ts';
 import { UsersController } from '../../../src/users/record/controller.ts';
 import { userLabels } from '../../../src/users/record/labels.ts';
 import { accountLookup } from '../../../src/users/record/lookup.ts';
 import { watchUsers } from '../../../src/users/users.ts';
 import { servicesOf } from '../../support/services.ts';
-import { clientOf, FakeApiServer, json, type SeenRequest, silentLog, status } from '../kubernetes/fake-api-server.ts';
-import { until } from '../kubernetes/watch-fixture.ts';
 import { nameOf } from './a-user.ts';
 
 const userCount = 100_000;

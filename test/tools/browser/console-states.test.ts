@@ -1,7 +1,7 @@
 /** A slow and a failing service in the console. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
-import { statusBody } from '../../service/kubernetes/fake-api-server.ts';
+import { statusBody } from '../../../packages/kubernetes/test/fake-api-server.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { barriers } from './axe.ts';
 import { demoInChromium, press } from './demo.ts';

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { createLog } from '@atrium/http/telemetry/log.ts';
 import { Metrics } from '@atrium/http/telemetry/metrics.ts';
+import { Sweeper } from '@atrium/kubernetes/controllers/sweeper.ts';
+import { KubernetesClient } from '@atrium/kubernetes/kubernetes-client.ts';
 import { App } from '../../../src/app.ts';
 import { parseConfig } from '../../../src/config/load.ts';
-import { Sweeper } from '../../../src/controllers/sweeper.ts';
 import { recordSweep } from '../../../src/identity/sweep.ts';
-import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
 import { RevokedTokens } from '../../../src/revocation/revoked-tokens.ts';
 import { SessionStore, sessionSweep } from '../../../src/sessions/store.ts';
 import { eventually, type Manifest } from '../../support/cluster-admin.ts';

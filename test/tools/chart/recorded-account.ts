@@ -1,5 +1,5 @@
+import type { Connection } from '@atrium/kubernetes/connection.ts';
 import { z } from 'zod';
-import type { Connection } from '../../../src/kubernetes/connection.ts';
 import { apiServer, type OwnApiServer } from '../../support/api-server.ts';
 import { ClusterAdmin, eventually, type Manifest } from '../../support/cluster-admin.ts';
 import { CallRecorder, type Need, textOf } from './call-recorder.ts';

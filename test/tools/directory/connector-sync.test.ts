@@ -1,11 +1,11 @@
 import { createLog } from '@atrium/http/telemetry/log.ts';
 import { Metrics } from '@atrium/http/telemetry/metrics.ts';
+import { KubernetesClient } from '@atrium/kubernetes/kubernetes-client.ts';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { ConnectorSync } from '../../../src/directory/connector-sync.ts';
 import { DirectoryUsers } from '../../../src/directory/directory-users.ts';
 import type { Listing } from '../../../src/directory/listing.ts';
-import { KubernetesClient } from '../../../src/kubernetes/kubernetes-client.ts';
 import { watchUsers } from '../../../src/users/users.ts';
 import { nameOf } from '../../service/users/a-user.ts';
 import { apiServer } from '../../support/api-server.ts';

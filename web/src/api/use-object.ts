@@ -1,7 +1,7 @@
 /** Object of the cluster: read once, and then as its watch reports it. */
+import { compareResourceVersions } from '@atrium/kubernetes/resource-version.ts';
 import type { ReadonlySignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
-import { compareResourceVersions } from '../../../src/kubernetes/resource-version';
 import { type Load, useLoad } from './load';
 import { isTransient, Lost } from './lost';
 import { type ClusterObject, getJson } from './objects';

@@ -1,18 +1,27 @@
 import { readFile } from 'node:fs/promises';
 import type { Bearer, Identity } from '@atrium/http/caller.ts';
 import { Metrics } from '@atrium/http/telemetry/metrics.ts';
+import { AccessReviews } from '@atrium/kubernetes/access.ts';
+import type { Connection } from '@atrium/kubernetes/connection.ts';
+import { IdentityCache } from '@atrium/kubernetes/identity.ts';
+import { KubernetesClient } from '@atrium/kubernetes/kubernetes-client.ts';
 import { expect } from 'chai';
 import { parseAllDocuments } from 'yaml';
-import { AccessReviews } from '../../../../src/kubernetes/access.ts';
-import type { Connection } from '../../../../src/kubernetes/connection.ts';
-import { IdentityCache } from '../../../../src/kubernetes/identity.ts';
-import { KubernetesClient } from '../../../../src/kubernetes/kubernetes-client.ts';
+import {
+  type Answer,
+  FakeApiServer,
+  failureOf,
+  forever,
+  inTurn,
+  json,
+  status,
+  statusBody,
+} from '../../../../packages/kubernetes/test/fake-api-server.ts';
 import { apiServer } from '../../../support/api-server.ts';
 import { type ClusterAdmin, type Manifest, serviceNamespace } from '../../../support/cluster-admin.ts';
 import { forSuite } from '../../../support/for-suite.ts';
 import { clusterRoleBinding } from '../../../support/grants.ts';
 import { connectionWith, install } from '../../../support/installed-cluster.ts';
-import { type Answer, FakeApiServer, failureOf, forever, inTurn, json, status, statusBody } from '../fake-api-server.ts';
 
 const jane: Identity = { name: 'jane@example.com', uid: '', groups: [], extra: {} };
 let count = 0;

@@ -1,11 +1,11 @@
 import { createLog } from '@atrium/http/telemetry/log.ts';
 import { Metrics } from '@atrium/http/telemetry/metrics.ts';
+import { KubernetesClient } from '@atrium/kubernetes/kubernetes-client.ts';
 import { StatusError } from '@atrium/objects/status.ts';
 import { expect } from 'chai';
 import { CompactSign, compactVerify, importJWK, type JWK } from 'jose';
 import { z } from 'zod';
 import { KeyRing } from '../../../../src/keys/key-ring.ts';
-import { KubernetesClient } from '../../../../src/kubernetes/kubernetes-client.ts';
 import { apiServer } from '../../../support/api-server.ts';
 import { type ClusterAdmin, eventually, type Manifest, serviceNamespace } from '../../../support/cluster-admin.ts';
 import { forSuite } from '../../../support/for-suite.ts';

@@ -1,18 +1,18 @@
 import type { Bearer } from '@atrium/http/caller.ts';
 import { Metrics } from '@atrium/http/telemetry/metrics.ts';
+import { AccessReviews } from '@atrium/kubernetes/access.ts';
+import { IdentityCache } from '@atrium/kubernetes/identity.ts';
+import { KubernetesClient } from '@atrium/kubernetes/kubernetes-client.ts';
+import { RbacWatch } from '@atrium/kubernetes/rbac/watch.ts';
+import { resourcePath } from '@atrium/kubernetes/resource.ts';
+import { WatchCache } from '@atrium/kubernetes/watch/watch-cache.ts';
 import { expect } from 'chai';
-import { AccessReviews } from '../../../../src/kubernetes/access.ts';
-import { IdentityCache } from '../../../../src/kubernetes/identity.ts';
-import { KubernetesClient } from '../../../../src/kubernetes/kubernetes-client.ts';
-import { resourcePath } from '../../../../src/kubernetes/resource.ts';
-import { RbacWatch } from '../../../../src/rbac/watch.ts';
-import { WatchCache } from '../../../../src/watch/watch-cache.ts';
+import { failureOf, forever, silentLog } from '../../../../packages/kubernetes/test/fake-api-server.ts';
 import { type Person, apiServer as startCluster } from '../../../support/api-server.ts';
 import { clientOf } from '../../../support/client-of.ts';
 import { eventually } from '../../../support/cluster-admin.ts';
 import { forSuite } from '../../../support/for-suite.ts';
 import { TcpProxy } from '../../../support/tcp-proxy.ts';
-import { failureOf, forever, silentLog } from '../fake-api-server.ts';
 
 const namespaces = { group: '', version: 'v1', resource: 'namespaces' };
 const configMaps = { group: '', version: 'v1', resource: 'configmaps' };

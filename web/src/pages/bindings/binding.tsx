@@ -1,6 +1,6 @@
+import { compareResourceVersions } from '@atrium/kubernetes/resource-version.ts';
 import { useSignal } from '@preact/signals';
 import { CalendarClock, Trash2 } from 'lucide';
-import { compareResourceVersions } from '../../../../src/kubernetes/resource-version';
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { refetch, useLoad } from '../../api/load';
 import { asProblem } from '../../api/problem';
