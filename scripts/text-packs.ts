@@ -13,8 +13,8 @@ const entries = {
   overview: ['pages/overview/*.tsx'],
   people: ['pages/!(access|cluster|explorer|overview|requests)/*.tsx'],
   access: ['pages/{access,explorer,requests}/*.tsx'],
-  cluster: ['pages/cluster/{event-list,kinds,list,new}.tsx'],
-  object: ['pages/cluster/{object,sections/*}.tsx'],
+  cluster: ['pages/cluster/{events/event-list,kinds,list/list,yaml/new}.tsx'],
+  object: ['pages/cluster/{object/object,sections/*}.tsx'],
 } as const;
 
 type Pack = keyof typeof entries;

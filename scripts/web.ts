@@ -33,7 +33,7 @@ const heavyBudgets = [
     what: 'completion',
     sources: ['src/editors/completion.ts'],
     budget: 20,
-    after: ['src/pages/cluster/object.tsx', 'src/editors/editor.ts'],
+    after: ['src/pages/cluster/object/object.tsx', 'src/editors/editor.ts'],
   },
   { what: 'comparison', sources: ['src/editors/diff.ts'], budget: 10, after: ['src/editors/editor.ts'] },
   { what: 'terminal', sources: ['src/editors/terminal.ts'], budget: 80 },
@@ -131,7 +131,7 @@ const ofPeople = [
 
 /** Modules that each page needs once a user is logged in, beside those of the first page. */
 const parts = new RegExp(
-  `web/src/(?!(?:${ofObjects}|${ofPeople})\\.)(?:(?:api|app)/.*|ui/(?!conflict|role-choice|rules).*|plugins/(?!mounted).*|pages/(?:users/(?:query|writes)|cluster/event-groups))\\.tsx?$|node_modules/lucide/`,
+  `web/src/(?!(?:${ofObjects}|${ofPeople})\\.)(?:(?:api|app)/.*|ui/(?!conflict|role-choice|rules).*|plugins/(?!mounted).*|pages/(?:users/(?:query|writes)|cluster/events/event-groups))\\.tsx?$|node_modules/lucide/`,
 );
 
 /** Files that several pages share. Without them, each module of two pages would be a file of its own. */
@@ -139,7 +139,7 @@ const files = [
   { name: 'console', tags: ['$initial' as const], priority: 3 },
   { name: 'parts', test: parts, priority: 2 },
   // The list includes its texts in English, the fallback for missing texts in other languages.
-  { name: 'list', test: /pages\/cluster\/list\.tsx$|virtual:texts\/en\/cluster$/, priority: 1 },
+  { name: 'list', test: /pages\/cluster\/list\/list\.tsx$|virtual:texts\/en\/cluster$/, priority: 1 },
   { name: 'cluster', test: new RegExp(`pages/cluster/|web/src/${ofObjects}\\.`), minShareCount: 2 },
   { name: 'people', test: new RegExp(`pages/(?!cluster)|web/src/(?:${ofPeople})\\.`), minShareCount: 2 },
 ];

@@ -4,7 +4,7 @@ import type { StoredObject } from '@atrium/embedded-cluster/objects.ts';
 import { columnsByKind } from '@atrium/embedded-cluster/workloads/columns.ts';
 import { expect } from 'chai';
 import type { ClusterObject } from '../../../web/src/api/object-types.ts';
-import { stateOf } from '../../../web/src/pages/cluster/object-state.ts';
+import { stateOf } from '../../../web/src/pages/cluster/object/object-state.ts';
 import type { ApiClient, KubernetesObject } from '../../service/conformance/api-client.ts';
 
 /** Kinds whose state the console shows beside their name. */

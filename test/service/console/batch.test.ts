@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { ClusterObject } from '../../../web/src/api/object-types.ts';
-import { stateOf } from '../../../web/src/pages/cluster/object-state.ts';
+import { stateOf } from '../../../web/src/pages/cluster/object/object-state.ts';
 import { durationText, jobState, secondsText } from '../../../web/src/pages/cluster/sections/job-state.ts';
 
 const job = (spec: object, status: object, metadata: object = {}): ClusterObject => ({

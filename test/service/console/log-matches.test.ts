@@ -1,6 +1,6 @@
 import { wantedText } from '@atrium/objects/folded.ts';
 import { expect } from 'chai';
-import { matchesIn } from '../../../web/src/pages/cluster/log-matches.ts';
+import { matchesIn } from '../../../web/src/pages/cluster/logs/log-matches.ts';
 
 const rows: [text: string, typed: string, ...marked: string[]][] = [
   ['Error: no ERROR\nan error', 'error', 'Error', 'ERROR', 'error'],

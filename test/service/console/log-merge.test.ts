@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { indentJson, openJson } from '../../../web/src/pages/cluster/log-json.ts';
-import { type Block, LogMerge, type MergedLine } from '../../../web/src/pages/cluster/log-merge.ts';
+import { indentJson, openJson } from '../../../web/src/pages/cluster/logs/log-json.ts';
+import { type Block, LogMerge, type MergedLine } from '../../../web/src/pages/cluster/logs/log-merge.ts';
 
 const line = (source: number, key: string, text = `${source}:${key}`): MergedLine => ({ source, key, text, time: key });
 const make = (lines = 1000, characters = 1_000_000) => new LogMerge<Block>(() => ({ lines: [], characters: 0 }), { lines, characters });

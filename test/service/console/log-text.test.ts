@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { LogText } from '../../../web/src/pages/cluster/log-text.ts';
+import { LogText } from '../../../web/src/pages/cluster/logs/log-text.ts';
 
 const bytes = (text: string) => new TextEncoder().encode(text).buffer;
 /** Reads texts that arrive in a message each. */

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { LoneMask, mask, masked, unmasked } from '../../../web/src/pages/cluster/masks.ts';
+import { LoneMask, mask, masked, unmasked } from '../../../web/src/pages/cluster/yaml/masks.ts';
 
 const applied = 'kubectl.kubernetes.io/last-applied-configuration';
 

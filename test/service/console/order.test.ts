@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { orderOf } from '../../../web/src/pages/cluster/order.ts';
+import { orderOf } from '../../../web/src/pages/cluster/list/order.ts';
 
 const sorted = (cells: readonly unknown[]) => cells.toSorted(orderOf(cells));
 

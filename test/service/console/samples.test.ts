@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Schema } from '../../../web/src/api/schema-fields.ts';
-import { requiredOf, sampleOf } from '../../../web/src/pages/cluster/samples.ts';
-import { isUnchanged } from '../../../web/src/pages/cluster/unchanged.ts';
+import { requiredOf, sampleOf } from '../../../web/src/pages/cluster/yaml/samples.ts';
+import { isUnchanged } from '../../../web/src/pages/cluster/yaml/unchanged.ts';
 
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 const place = { group: '', version: 'v1', kind: 'ConfigMap', isNamespaced: true, namespace: 'shop' };

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { LogText } from '../../../web/src/pages/cluster/log-text.ts';
+import { LogText } from '../../../web/src/pages/cluster/logs/log-text.ts';
 
 const encoded = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text);
 

@@ -6,7 +6,7 @@ import { href } from '../../app/router';
 import { Age } from '../../ui/age';
 import { Icon } from '../../ui/icon';
 import type { Column } from '../../ui/table';
-import type { Row } from './table-list';
+import type { Row } from './list/table-list';
 
 const states = ['Status', 'Phase', 'State', 'Ready', 'Condition'];
 

@@ -3,8 +3,8 @@ import { api, bodyOf } from '../../api/client';
 import { apiPath, type Kind } from '../../api/kinds';
 import { asTable, getJson, metadataOnly, type ServerTable, tableAccept } from '../../api/objects';
 import { t } from '../../text/text';
-import { groupsOf } from '../cluster/event-groups';
-import type { EventList } from '../cluster/events';
+import { groupsOf } from '../cluster/events/event-groups';
+import type { EventList } from '../cluster/events/events';
 
 const readRows = 500;
 

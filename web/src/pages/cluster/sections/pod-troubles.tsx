@@ -4,7 +4,7 @@ import { useLoad } from '../../../api/load';
 import { type ClusterObject, getJson } from '../../../api/objects';
 import { href } from '../../../app/router';
 import { t } from '../../../text/text';
-import type { Row } from '../table-list';
+import type { Row } from '../list/table-list';
 import { troublesOf } from './pod-state';
 import { TroubleNotice } from './trouble-notice';
 

@@ -7,7 +7,7 @@ import { t } from '../../../text/text';
 import { PlainTable } from '../../../ui/plain-table';
 import { Empty, Failure, FirstOnly, Old, Skeleton } from '../../../ui/state';
 import { cellOf } from '../cells';
-import type { Row, TableList } from '../table-list';
+import type { Row, TableList } from '../list/table-list';
 import { usageColumns, useUsages } from '../usage';
 import { usageKey } from '../usage-amounts';
 import { GuardedPart } from './guarded-part';

@@ -5,8 +5,8 @@ import { usePoll } from '../../../api/poll';
 import { may, type Right, useRights } from '../../../app/rights';
 import { Ago } from '../../../ui/age';
 import { Notice } from '../../../ui/state';
-import { type EventGroup, groupsOf } from '../event-groups';
-import type { EventList } from '../events';
+import { type EventGroup, groupsOf } from '../events/event-groups';
+import type { EventList } from '../events/events';
 import { findKind } from './find-kind';
 import type { Section, SectionProps } from './section';
 

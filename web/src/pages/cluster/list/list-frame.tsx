@@ -1,0 +1,133 @@
+import { type Signal, useSignal } from '@preact/signals';
+import { Plus, Trash2, X } from 'lucide';
+import type { ComponentChildren } from 'preact';
+import { type Kind, newPageOf } from '../../../api/kinds';
+import { keyOf } from '../../../api/objects';
+import { RefusedMenu } from '../../../app/refused-menu';
+import { may, type Right } from '../../../app/rights';
+import { query, setQuery } from '../../../app/router';
+import { count, t } from '../../../text/text';
+import { Button, LinkButton } from '../../../ui/button';
+import { Notice } from '../../../ui/state';
+import { DeleteSelected, type Listed } from './delete-selected';
+
+export interface ListProps {
+  kind: Kind;
+  namespace: string | undefined;
+}
+
+export type ListRights = Readonly<Record<'list' | 'watch' | 'create' | 'remove', Right>>;
+
+/** Rows that are selected, and how they are. */
+export interface Selected {
+  rows: Signal<ReadonlyMap<string, Listed>>;
+  select: (rows: readonly { metadata: Listed }[], isSelected: boolean) => void;
+}
+
+export function useSelected(): Selected {
+  const rows = useSignal<ReadonlyMap<string, Listed>>(new Map());
+  return {
+    rows,
+    select(chosen, isSelected) {
+      const next = new Map(rows.value);
+      for (const { metadata } of chosen) {
+        if (isSelected) next.set(keyOf(metadata), metadata);
+        else next.delete(keyOf(metadata));
+      }
+      rows.value = next;
+    },
+  };
+}
+
+interface ListFrameProps extends ListProps {
+  rights: ListRights;
+  /** Undefined before the first answer. */
+  total: number | undefined;
+  /** Search field, which stays while the answer loads. */
+  search: ComponentChildren;
+  /** Filters beside the search field. */
+  filters?: ComponentChildren;
+  selected: Selected;
+  /** Called when the list must be read again. */
+  onDeleted: () => void;
+  children: ComponentChildren;
+}
+
+/** Frame of a list of objects: their number, the search, the selection, and the button that creates an object. */
+export function ListFrame({ kind, namespace, rights, total, search, filters, selected, onDeleted, children }: ListFrameProps) {
+  const isDeleting = useSignal(false);
+  const selector = query.value.get('selector') ?? '';
+  const chosen = [...selected.rows.value.values()];
+  const clear = () => {
+    selected.rows.value = new Map();
+  };
+  return (
+    <>
+      <header class="page-head">
+        <h1 tabIndex={-1}>{kind.title}</h1>
+        <p class="muted" role="status" dir="auto">
+          {total !== undefined && t('cluster.count', { count: total, shown: count(total) })}
+        </p>
+        <div class="buttons">
+          {kind.verbs.includes('create') && may(rights.create) && (
+            <LinkButton to={newPageOf(kind, namespace)} kind="main" icon={Plus}>
+              {t('cluster.new', { kind: kind.kind })}
+            </LinkButton>
+          )}
+          <RefusedMenu
+            of={[
+              ...(kind.verbs.includes('create')
+                ? [{ rights: [rights.create], label: t('cluster.new', { kind: kind.kind }), icon: Plus }]
+                : []),
+              ...(kind.verbs.includes('delete') ? [{ rights: [rights.remove], label: t('cluster.delete'), icon: Trash2 }] : []),
+            ]}
+          />
+        </div>
+      </header>
+      {search && (
+        <search class="filters">
+          {search}
+          {filters}
+        </search>
+      )}
+      {selector && (
+        <Notice kind="info">
+          {t('cluster.selector')} <code>{selector}</code>{' '}
+          <Button kind="quiet" onClick={() => setQuery({ selector: '' })}>
+            {t('cluster.showAll')}
+          </Button>
+        </Notice>
+      )}
+      {chosen.length > 0 && (
+        <section class="selection" aria-label={t('cluster.selected', { count: chosen.length })}>
+          <strong>{t('cluster.selected', { count: chosen.length })}</strong>
+          <Button
+            icon={Trash2}
+            kind="danger"
+            onClick={() => {
+              isDeleting.value = true;
+            }}
+          >
+            {t('cluster.delete')}
+          </Button>
+          <Button icon={X} kind="quiet" label={t('users.clearSelection')} onClick={clear} />
+        </section>
+      )}
+      {isDeleting.value && (
+        <DeleteSelected
+          kind={kind}
+          rows={chosen}
+          onClose={() => {
+            isDeleting.value = false;
+          }}
+          onDone={() => {
+            isDeleting.value = false;
+            clear();
+            onDeleted();
+          }}
+        />
+      )}
+      {children}
+    </>
+  );
+}

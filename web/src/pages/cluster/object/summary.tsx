@@ -1,0 +1,82 @@
+import { pageOf } from '../../../api/kinds';
+import { href } from '../../../app/router';
+import { dateTime, t } from '../../../text/text';
+import { Ago } from '../../../ui/age';
+import { labelChips } from '../../../ui/chips';
+import { Facts } from '../../../ui/facts';
+import { allConditions } from '../sections/condition-table';
+import { ObjectLink } from '../sections/object-link';
+import type { SectionProps } from '../sections/section';
+import { hasSections, OneSection, Sections } from '../sections/sections';
+import { selectedLabels } from '../sections/selector';
+
+export function Summary({ kind, kinds, object }: SectionProps) {
+  const { metadata } = object;
+  return (
+    <>
+      <Sections kind={kind} kinds={kinds} object={object} />
+      {hasSections(kind) && allConditions.isShown?.(object) && <OneSection {...{ kind, kinds, object }} of={allConditions} />}
+      <Facts
+        of={[
+          [
+            t('cluster.namespace'),
+            metadata.namespace && <ObjectLink key="namespace" kinds={kinds} kind="Namespace" name={metadata.namespace} />,
+          ],
+          [t('cluster.created'), <Ago key="created" since={metadata.creationTimestamp} />],
+          [t('cluster.deleting'), metadata.deletionTimestamp && dateTime(metadata.deletionTimestamp)],
+          [t('cluster.owners'), owners()],
+          [t('cluster.owned'), knownPods()],
+          [t('cluster.labels'), labelChips(metadata.labels)],
+          [t('cluster.annotations'), annotations()],
+          [t('cluster.finalizers'), metadata.finalizers?.join(', ')],
+          ['UID', metadata.uid && <code key="uid">{metadata.uid}</code>],
+        ]}
+      />
+    </>
+  );
+
+  function owners() {
+    const of = metadata.ownerReferences ?? [];
+    if (of.length === 0) return undefined;
+    return (
+      <ul>
+        {of.map((owner) => {
+          const [version = '', group = ''] = owner.apiVersion.split('/').reverse();
+          const kind = kinds.find((one) => one.kind === owner.kind && one.group === group && one.version === version);
+          const text = `${owner.kind} ${owner.name}`;
+          const place = { name: owner.name, ...(kind?.isNamespaced && { namespace: metadata.namespace }) };
+          return <li key={owner.uid}>{kind ? <a href={href(pageOf(kind, place))}>{text}</a> : text}</li>;
+        })}
+      </ul>
+    );
+  }
+
+  /** The pods that it selects, where no section lists them. */
+  function knownPods() {
+    if (hasSections(kind)) return undefined;
+    const labels = selectedLabels(object);
+    const pods = kinds.find(({ group, resource }) => group === '' && resource === 'pods');
+    if (labels === '' || pods === undefined || metadata.namespace === undefined) return undefined;
+    return (
+      <a href={href(`${pageOf(pods, { namespace: metadata.namespace })}?${new URLSearchParams({ selector: labels })}`)}>
+        {t('cluster.itsPods')}
+      </a>
+    );
+  }
+
+  function annotations() {
+    const entries = Object.entries(metadata.annotations ?? {}).filter(
+      ([name]) => name !== 'kubectl.kubernetes.io/last-applied-configuration',
+    );
+    if (entries.length === 0) return undefined;
+    return (
+      <ul>
+        {entries.map(([name, value]) => (
+          <li key={name}>
+            <code>{name}</code> <span class="muted">{value.slice(0, 256)}</span>
+          </li>
+        ))}
+      </ul>
+    );
+  }
+}
