@@ -1,4 +1,4 @@
-import { useSignal } from '@preact/signals';
+import { type Signal, useSignal } from '@preact/signals';
 import { Eye, EyeOff, Pencil } from 'lucide';
 import type { Kind } from '../../../api/kinds';
 import { useLoad } from '../../../api/load';
@@ -12,8 +12,9 @@ import { CheckField } from '../../../ui/form';
 import { Skeleton } from '../../../ui/state';
 import { toast } from '../../../ui/toast';
 import { Code } from './code';
-import { bare, Edit } from './edit';
+import { Edit } from './edit';
 import { masked } from './masks';
+import { bare } from './object-text';
 
 interface YamlTabProps {
   kind: Kind;
@@ -24,63 +25,42 @@ interface YamlTabProps {
 
 /** Shows the object as it is stored. Values of a Secret are shown on request. */
 export function YamlTab({ kind, object, updateRight, onSaved }: YamlTabProps) {
-  const heavy = useLoad('editors/editor', () => import('../../../editors/editor'));
+  const yaml = useLoad('editors/editor', () => import('../../../editors/editor')).data.value;
   const [isWhole, isOpen, editing] = [useSignal(false), useSignal(false), useSignal<ClusterObject | undefined>(undefined)];
   const isSecret = kind.group === '' && kind.resource === 'secrets';
   const isMasked = isSecret && !isOpen.value;
-  const yaml = heavy.data.value;
   if (yaml === undefined) return <Skeleton rows={12} />;
   const { name, namespace } = object.metadata;
+  const close = () => {
+    editing.value = undefined;
+  };
   // The object is that of the time when the editor was opened: a later change by another client is a conflict.
   if (editing.value)
     return (
       <Edit
-        kind={kind}
-        object={editing.value}
+        {...{ kind, object: editing.value, namespace, isMasked, yaml }}
         text={yaml.stringify(bare(isMasked ? masked(editing.value) : editing.value))}
-        isMasked={isMasked}
-        namespace={namespace}
-        yaml={yaml}
-        onCancel={() => {
-          editing.value = undefined;
-        }}
+        onCancel={close}
         onDone={() => {
-          editing.value = undefined;
+          close();
           toast('ok', t('cluster.saved', { kind: kind.kind, name }));
           void onSaved();
         }}
       />
     );
   const shown = isWhole.value ? object : bare(object);
-  const text = yaml.stringify(isMasked ? masked(shown) : shown);
-  const isRefused = may(updateRight) === false;
   return (
     <>
       <div class="bar">
         {kind.verbs.includes('update') && (
-          <AskBeside right={isRefused ? updateRight : undefined}>
-            <Button
-              icon={Pencil}
-              isRefused={isRefused}
-              onClick={() => {
-                if (isRefused) askWhy(updateRight);
-                else editing.value = object;
-              }}
-            >
-              {t('user.edit')}
-            </Button>
-          </AskBeside>
-        )}
-        {isSecret && (
-          <Button
-            icon={isOpen.value ? EyeOff : Eye}
-            onClick={() => {
-              isOpen.value = !isOpen.value;
+          <EditButton
+            right={updateRight}
+            onEdit={() => {
+              editing.value = object;
             }}
-          >
-            {t(isOpen.value ? 'cluster.mask' : 'cluster.unmask')}
-          </Button>
+          />
         )}
+        {isSecret && <MaskButton isOpen={isOpen} />}
         <CheckField
           label={t('cluster.managedFields')}
           isChecked={isWhole.value}
@@ -89,7 +69,29 @@ export function YamlTab({ kind, object, updateRight, onSaved }: YamlTabProps) {
           }}
         />
       </div>
-      <Code label={t('cluster.yamlOf', { kind: kind.kind, name })} text={text} />
+      <Code label={t('cluster.yamlOf', { kind: kind.kind, name })} text={yaml.stringify(isMasked ? masked(shown) : shown)} />
     </>
   );
 }
+
+function EditButton({ right, onEdit }: { right: Right; onEdit: () => void }) {
+  const isRefused = may(right) === false;
+  return (
+    <AskBeside right={isRefused ? right : undefined}>
+      <Button icon={Pencil} isRefused={isRefused} onClick={() => (isRefused ? askWhy(right) : onEdit())}>
+        {t('user.edit')}
+      </Button>
+    </AskBeside>
+  );
+}
+
+const MaskButton = ({ isOpen }: { isOpen: Signal<boolean> }) => (
+  <Button
+    icon={isOpen.value ? EyeOff : Eye}
+    onClick={() => {
+      isOpen.value = !isOpen.value;
+    }}
+  >
+    {t(isOpen.value ? 'cluster.mask' : 'cluster.unmask')}
+  </Button>
+);
