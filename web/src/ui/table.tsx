@@ -27,7 +27,7 @@ export interface Sort {
   isDescending: boolean;
 }
 
-interface TableProps<T> {
+export interface TableProps<T> {
   label: string;
   columns: readonly Column<T>[];
   total: number;

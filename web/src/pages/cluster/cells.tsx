@@ -3,37 +3,47 @@ import { stringifyJson } from '../../api/json';
 import { type Kind, pageOf } from '../../api/kinds';
 import type { TableColumn } from '../../api/objects';
 import { href } from '../../app/router';
+import { t } from '../../text/text';
 import { Age } from '../../ui/age';
 import { Icon } from '../../ui/icon';
 import type { Column } from '../../ui/table';
 import type { Row } from './list/table-list';
 
-const states = ['Status', 'Phase', 'State', 'Ready', 'Condition'];
+interface Listed {
+  metadata: { name: string; namespace?: string; creationTimestamp?: string };
+}
+
+/** Column of the names, which link to the objects. */
+export const nameColumn = <T extends Listed>(kind: Kind, title: string, sortBy = title): Column<T> => ({
+  ...{ id: 'name', title, sortBy },
+  cell: ({ metadata }) => (
+    <a class="strong" href={href(pageOf(kind, metadata))}>
+      {metadata.name}
+    </a>
+  ),
+});
+
+export const namespaceColumn = <T extends Listed>(kind: Kind, sortBy = 'Namespace'): Column<T> => ({
+  ...{ id: 'namespace', title: t('cluster.namespace'), sortBy },
+  cell: ({ metadata }) => <a href={href(pageOf(kind, { namespace: metadata.namespace }))}>{metadata.namespace}</a>,
+});
+
+export const ageColumn = <T extends Listed>(title: string, sortBy = title): Column<T> => ({
+  ...{ id: 'age', title, sortBy },
+  cell: ({ metadata }) => <Age since={metadata.creationTimestamp} />,
+});
+
+const states = ['Status', 'Phase', 'State'];
 
 /** A column of kubectl's as one of ours: the name is a link, the age counts on, a state has a shape beside its word. */
 export function cellOf(kind: Kind, { name }: TableColumn, index: number): Column<Row> {
-  if (index === 0)
-    return {
-      id: 'name',
-      title: name,
-      sortBy: name,
-      cell: ({ metadata }) => (
-        <a class="strong" href={href(pageOf(kind, metadata))}>
-          {metadata.name}
-        </a>
-      ),
-    };
-  if (isNodeOf(kind, name))
-    return { id: `x-${index}`, title: name, sortBy: name, isMinor: true, cell: ({ cells }) => nodeLink(cells.get(name)) };
-  if (name === 'Age') return { id: 'age', title: name, sortBy: name, cell: ({ metadata }) => <Age since={metadata.creationTimestamp} /> };
-  const isState = states.slice(0, 3).includes(name);
-  return {
-    id: isState ? 'phase' : `x-${index}`,
-    title: name,
-    sortBy: name,
-    isMinor: !isState,
-    cell: ({ cells }) => (isState ? <StateWord word={String(cells.get(name) ?? '')} /> : textOf(cells.get(name))),
-  };
+  const [title, sortBy, id] = [name, name, `x-${index}`];
+  if (index === 0) return nameColumn(kind, name);
+  if (isNodeOf(kind, name)) return { id, title, sortBy, isMinor: true, cell: ({ cells }) => nodeLink(cells.get(name)) };
+  if (name === 'Age') return ageColumn(name);
+  if (states.includes(name))
+    return { id: 'phase', title, sortBy, isMinor: false, cell: ({ cells }) => <StateWord word={String(cells.get(name) ?? '')} /> };
+  return { id, title, sortBy, isMinor: true, cell: ({ cells }) => textOf(cells.get(name)) };
 }
 
 /** Reports whether a column has the node of a pod, by its title or by its name. */

@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { CircleSlash, LockOpen, Puzzle, Trash2, X } from 'lucide';
+import { each, type Outcome } from '../../api/each';
 import { usePluginActions } from '../../plugins/actions';
 import { t } from '../../text/text';
 import { Button } from '../../ui/button';
@@ -7,7 +8,7 @@ import { Dialog } from '../../ui/dialog';
 import { Form } from '../../ui/form';
 import { Notice } from '../../ui/state';
 import { refOfUser, type User } from './query';
-import { deleteUsers, each, type Outcome, setDisabled } from './writes';
+import { deleteUsers, setDisabled } from './writes';
 
 interface SelectionProps {
   users: readonly User[];

@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals';
+import { each, type Outcome } from '../../../api/each';
 import { apiPath, type Kind } from '../../../api/kinds';
 import { deleteOptions, keyOf, type Metadata, write } from '../../../api/objects';
 import { t } from '../../../text/text';
@@ -6,7 +7,6 @@ import { Button } from '../../../ui/button';
 import { Confirm } from '../../../ui/confirm';
 import { Dialog } from '../../../ui/dialog';
 import { Notice } from '../../../ui/state';
-import { each, type Outcome } from '../../users/writes';
 import { AsKubectl } from '../as-kubectl';
 import { deleteCommands } from '../kubectl';
 

@@ -55,12 +55,6 @@ interface ListFrameProps extends ListProps {
 
 /** Frame of a list of objects: their number, the search, the selection, and the button that creates an object. */
 export function ListFrame({ kind, namespace, rights, total, search, filters, selected, onDeleted, children }: ListFrameProps) {
-  const isDeleting = useSignal(false);
-  const selector = query.value.get('selector') ?? '';
-  const chosen = [...selected.rows.value.values()];
-  const clear = () => {
-    selected.rows.value = new Map();
-  };
   return (
     <>
       <header class="page-head">
@@ -68,21 +62,7 @@ export function ListFrame({ kind, namespace, rights, total, search, filters, sel
         <p class="muted" role="status" dir="auto">
           {total !== undefined && t('cluster.count', { count: total, shown: count(total) })}
         </p>
-        <div class="buttons">
-          {kind.verbs.includes('create') && may(rights.create) && (
-            <LinkButton to={newPageOf(kind, namespace)} kind="main" icon={Plus}>
-              {t('cluster.new', { kind: kind.kind })}
-            </LinkButton>
-          )}
-          <RefusedMenu
-            of={[
-              ...(kind.verbs.includes('create')
-                ? [{ rights: [rights.create], label: t('cluster.new', { kind: kind.kind }), icon: Plus }]
-                : []),
-              ...(kind.verbs.includes('delete') ? [{ rights: [rights.remove], label: t('cluster.delete'), icon: Trash2 }] : []),
-            ]}
-          />
-        </div>
+        <HeadButtons {...{ kind, namespace, rights }} />
       </header>
       {search && (
         <search class="filters">
@@ -90,14 +70,55 @@ export function ListFrame({ kind, namespace, rights, total, search, filters, sel
           {filters}
         </search>
       )}
-      {selector && (
-        <Notice kind="info">
-          {t('cluster.selector')} <code>{selector}</code>{' '}
-          <Button kind="quiet" onClick={() => setQuery({ selector: '' })}>
-            {t('cluster.showAll')}
-          </Button>
-        </Notice>
+      <SelectorNotice selector={query.value.get('selector') ?? ''} />
+      <Selection {...{ kind, selected, onDeleted }} />
+      {children}
+    </>
+  );
+}
+
+function HeadButtons({ kind, namespace, rights }: ListProps & { rights: ListRights }) {
+  const label = t('cluster.new', { kind: kind.kind });
+  const offers = [
+    { verb: 'create', rights: [rights.create], label, icon: Plus },
+    { verb: 'delete', rights: [rights.remove], label: t('cluster.delete'), icon: Trash2 },
+  ];
+  return (
+    <div class="buttons">
+      {kind.verbs.includes('create') && may(rights.create) && (
+        <LinkButton to={newPageOf(kind, namespace)} kind="main" icon={Plus}>
+          {label}
+        </LinkButton>
       )}
+      <RefusedMenu of={offers.filter(({ verb }) => kind.verbs.includes(verb))} />
+    </div>
+  );
+}
+
+function SelectorNotice({ selector }: { selector: string }) {
+  if (selector === '') return null;
+  return (
+    <Notice kind="info">
+      {t('cluster.selector')} <code>{selector}</code>{' '}
+      <Button kind="quiet" onClick={() => setQuery({ selector: '' })}>
+        {t('cluster.showAll')}
+      </Button>
+    </Notice>
+  );
+}
+
+/** Shows the number of selected rows, and deletes their objects. */
+function Selection({ kind, selected, onDeleted }: Pick<ListFrameProps, 'kind' | 'selected' | 'onDeleted'>) {
+  const isDeleting = useSignal(false);
+  const chosen = [...selected.rows.value.values()];
+  const clear = () => {
+    selected.rows.value = new Map();
+  };
+  const close = () => {
+    isDeleting.value = false;
+  };
+  return (
+    <>
       {chosen.length > 0 && (
         <section class="selection" aria-label={t('cluster.selected', { count: chosen.length })}>
           <strong>{t('cluster.selected', { count: chosen.length })}</strong>
@@ -117,17 +138,14 @@ export function ListFrame({ kind, namespace, rights, total, search, filters, sel
         <DeleteSelected
           kind={kind}
           rows={chosen}
-          onClose={() => {
-            isDeleting.value = false;
-          }}
+          onClose={close}
           onDone={() => {
-            isDeleting.value = false;
+            close();
             clear();
             onDeleted();
           }}
         />
       )}
-      {children}
     </>
   );
 }

@@ -1,28 +1,64 @@
 import { Columns3 } from 'lucide';
 import { useEffect, useMemo } from 'preact/hooks';
 import { resumed } from '../../../api/client';
-import { type Kind, pageOf } from '../../../api/kinds';
-import { keyOf } from '../../../api/objects';
+import type { Kind } from '../../../api/kinds';
 import { AskFor } from '../../../app/ask';
 import { may } from '../../../app/rights';
-import { href, query, setQuery } from '../../../app/router';
+import { query, setQuery } from '../../../app/router';
 import { count, t } from '../../../text/text';
 import { Button } from '../../../ui/button';
 import { Menu } from '../../../ui/menu';
 import { SearchField } from '../../../ui/search';
-import { Empty, Failure, Notice, Old, Skeleton, Waiting } from '../../../ui/state';
-import { type Column, Table } from '../../../ui/table';
-import { cellOf } from '../cells';
+import { Notice, Old, Waiting } from '../../../ui/state';
+import type { Column, Sort } from '../../../ui/table';
+import { cellOf, namespaceColumn } from '../cells';
 import { sortedByUsage, usageColumns, useUsages } from '../usage';
 import { ListFrame, type ListProps, type ListRights, useSelected } from './list-frame';
-import { noteRow } from './opened-row';
+import { ListTable } from './list-table';
 import { type Row, TableList } from './table-list';
 
+interface TableRowsProps extends ListProps {
+  kinds: readonly Kind[];
+  rights: ListRights;
+}
+
 /** Shows a kind in the columns of kubectl, made by the API server itself. */
-export function TableRows({ kind, kinds, namespace, rights }: ListProps & { kinds: readonly Kind[]; rights: ListRights }) {
-  const selector = query.value.get('selector') ?? '';
-  const list = useMemo(() => new TableList(kind, namespace, { labelSelector: selector }), [kind, namespace, selector]);
+export function TableRows({ kind, kinds, namespace, rights }: TableRowsProps) {
+  const labelSelector = query.value.get('selector') ?? '';
+  const list = useTableList({ kind, namespace, rights }, labelSelector);
   const selected = useSelected();
+  const usages = useUsages({ kinds, of: kind, namespace, labelSelector });
+  const sort = sortOf(query.value);
+  const found = list.shown({ search: query.value.get('q') ?? '', sort });
+  const rows = found && sortedByUsage(found, usages, sort);
+  const total = rows?.length;
+  const problem = list.error.value;
+  const refresh = () => void list.refresh();
+  return (
+    <ListFrame
+      {...{ kind, namespace, rights, total, selected }}
+      search={(total !== undefined || !problem) && <SearchField label={t('cluster.search')} isPrompt />}
+      filters={<ColumnsChoice list={list} />}
+      onDeleted={refresh}
+    >
+      <Notes list={list} />
+      <ListTable
+        {...{ kind, rights, total, problem, selected, sort }}
+        onRetry={refresh}
+        steps={<AskFor right={rights.list} />}
+        filters={['q']}
+        isOld={(list.lost.since.value ?? problem) !== undefined}
+        columns={[...columnsOf(list, { kind, namespace }), ...usageColumns<Row>(usages)]}
+        row={(index) => rows?.[index]}
+        onSort={({ by, isDescending }) => setQuery({ sort: (isDescending ? '-' : '') + (by === 'Name' && !isDescending ? '' : by) })}
+      />
+    </ListFrame>
+  );
+}
+
+/** Reads the list while the page is open, and follows its changes if the caller may watch the kind. */
+function useTableList({ kind, namespace, rights }: ListProps & { rights: ListRights }, labelSelector: string): TableList {
+  const list = useMemo(() => new TableList(kind, namespace, { labelSelector }), [kind, namespace, labelSelector]);
   const mayWatch = may(rights.watch) === true && kind.verbs.includes('watch');
   useEffect(() => {
     list.start(mayWatch);
@@ -31,85 +67,45 @@ export function TableRows({ kind, kinds, namespace, rights }: ListProps & { kind
   useEffect(() => {
     if (resumed.value > 0) void list.refresh();
   }, [resumed.value]);
+  return list;
+}
 
-  const search = query.value.get('q') ?? '';
-  const [, descending, by = ''] = /^(-?)(.*)$/.exec(query.value.get('sort') ?? '') ?? [];
-  const sort = { by: by || 'Name', isDescending: descending === '-' };
-  const isWide = query.value.get('columns') === 'all';
-  const usages = useUsages({ kinds, of: kind, namespace, labelSelector: selector });
-  const found = list.shown({ search, sort });
-  const rows = found && sortedByUsage(found, usages, sort);
-  const total = rows?.length;
-  const served: Column<Row>[] = list.columns.value
-    .filter(({ priority, name }) => priority === 0 || isWide || name === 'Name')
+/** Returns the order in the address: a title of kubectl's, with `-` before it for the other direction. */
+function sortOf(address: URLSearchParams): Sort {
+  const [, descending, by = ''] = /^(-?)(.*)$/.exec(address.get('sort') ?? '') ?? [];
+  return { by: by || 'Name', isDescending: descending === '-' };
+}
+
+/** Reports whether the columns of `kubectl get -o wide` are shown, too. */
+const isWide = (): boolean => query.value.get('columns') === 'all';
+
+const columnsOf = (list: TableList, { kind, namespace }: ListProps): Column<Row>[] =>
+  list.columns.value
+    .filter(({ priority, name }) => priority === 0 || isWide() || name === 'Name')
     .flatMap((column, index) => {
       const shown = cellOf(kind, column, index);
       return index === 0 && kind.isNamespaced && namespace === undefined ? [shown, namespaceColumn(kind)] : [shown];
     });
-  const columns = [...served, ...usageColumns<Row>(usages)];
-  const mayDelete = may(rights.remove) === true && kind.verbs.includes('delete');
-  const choice = list.columns.value.some(({ priority }) => priority > 0) && (
+
+function ColumnsChoice({ list }: { list: TableList }) {
+  if (!list.columns.value.some(({ priority }) => priority > 0)) return null;
+  return (
     <div class="columns-choice">
       <Menu
         label={t('cluster.columns')}
         icon={Columns3}
         kind="plain"
         items={[
-          { label: t('cluster.columnsUsual'), isChecked: !isWide, act: () => setQuery({ columns: '' }) },
-          { label: t('cluster.columnsAll'), isChecked: isWide, act: () => setQuery({ columns: 'all' }) },
+          { label: t('cluster.columnsUsual'), isChecked: !isWide(), act: () => setQuery({ columns: '' }) },
+          { label: t('cluster.columnsAll'), isChecked: isWide(), act: () => setQuery({ columns: 'all' }) },
         ]}
       >
         {t('cluster.columns')}
       </Menu>
     </div>
   );
-  return (
-    <ListFrame
-      {...{ kind, namespace, rights, total, selected }}
-      search={(total !== undefined || !list.error.value) && <SearchField label={t('cluster.search')} isPrompt />}
-      filters={choice}
-      onDeleted={() => void list.refresh()}
-    >
-      <Notes list={list} />
-      {body()}
-    </ListFrame>
-  );
-
-  function body() {
-    const problem = list.error.value;
-    if (total === undefined || rows === undefined)
-      return problem ? (
-        <Failure problem={problem} onRetry={() => void list.refresh()}>
-          <AskFor right={rights.list} />
-        </Failure>
-      ) : (
-        <Skeleton rows={12} />
-      );
-    if (total === 0)
-      return (
-        <Empty text={search ? t('cluster.noneMatch') : t('cluster.none', { kind: kind.title })}>
-          {search && <Button onClick={() => setQuery({ q: '' })}>{t('list.clear')}</Button>}
-        </Empty>
-      );
-    return (
-      <Table
-        label={kind.title}
-        isOld={(list.lost.since.value ?? problem) !== undefined}
-        columns={columns}
-        total={total}
-        row={(index) => rows[index]}
-        idOf={({ metadata }) => keyOf(metadata)}
-        nameOf={({ metadata }) => metadata.name}
-        onOpen={(row) => noteRow(kind, row, columns)}
-        sort={sort}
-        onSort={({ by: name, isDescending }) =>
-          setQuery({ sort: (isDescending ? '-' : '') + (name === 'Name' && !isDescending ? '' : name) })
-        }
-        {...(mayDelete && { selected: new Set(selected.rows.value.keys()), onSelect: selected.select })}
-      />
-    );
-  }
 }
+
 /** Notes on a list that is incomplete, outdated or changed. */
 function Notes({ list }: { list: TableList }) {
   const [waiting, remaining, problem] = [list.waiting.value, list.remaining.value, list.error.value];
@@ -130,10 +126,3 @@ function Notes({ list }: { list: TableList }) {
     </>
   );
 }
-
-export const namespaceColumn = <T extends { metadata: { namespace?: string } }>(kind: Kind, sortBy = 'Namespace'): Column<T> => ({
-  id: 'namespace',
-  title: t('cluster.namespace'),
-  sortBy,
-  cell: ({ metadata }) => <a href={href(pageOf(kind, { namespace: metadata.namespace }))}>{metadata.namespace}</a>,
-});

@@ -1,0 +1,47 @@
+/** Columns of a kind that `lists.resources` names. */
+import type { Schemas } from '../../../api/client';
+import { t } from '../../../text/text';
+import { Age } from '../../../ui/age';
+import type { Column } from '../../../ui/table';
+import { ageColumn, isNodeOf, nameColumn, namespaceColumn, nodeLink, StateWord } from '../cells';
+import type { ListProps } from './list-frame';
+
+type Row = Schemas['ResourceRow'];
+export type OfferedColumn = Schemas['OfferedResourceList']['items'][number]['columns'][number];
+
+/** Columns of `kubectl get -o wide` only: they leave no room for the names. */
+const wide = new Set(['images', 'ip']);
+
+export const isState = (name: string): boolean => /(?:^s|S)tat(?:e|us)$|(?:^p|P)hase$/.test(name);
+
+export function offeredColumns({ kind, namespace }: ListProps, columns: readonly OfferedColumn[]): Column<Row>[] {
+  const hasStatus = columns.some(({ name }) => name === 'status');
+  return [
+    nameColumn(kind, t('users.name'), 'name'),
+    ...(kind.isNamespaced && namespace === undefined ? [namespaceColumn<Row>(kind, 'namespace')] : []),
+    ...columns.filter(({ name }) => !wide.has(name) && !(hasStatus && name === 'phase')).map((column) => valueColumn(kind, column)),
+    ageColumn(t('cluster.age'), 'creationTimestamp'),
+  ];
+}
+
+function valueColumn(kind: ListProps['kind'], { name, title = titleOf(name), type }: OfferedColumn): Column<Row> {
+  const isStateColumn = isState(name);
+  return {
+    id: isStateColumn ? 'phase' : `x-${name}`,
+    title,
+    sortBy: name,
+    isMinor: !isStateColumn,
+    isEssential: name === 'message',
+    cell({ values }) {
+      const value = values[name] ?? '';
+      if (value === '') return '';
+      if (isStateColumn) return <StateWord word={String(value)} />;
+      if (isNodeOf(kind, name)) return nodeLink(value);
+      return type === 'date' ? <Age since={String(value)} /> : String(value);
+    },
+  };
+}
+
+/** Returns the title of a column: `currentState` becomes Current State, `ip` becomes IP. */
+const titleOf = (name: string): string =>
+  name.length <= 2 ? name.toUpperCase() : name.charAt(0).toUpperCase() + name.slice(1).replaceAll(/([a-z])([A-Z])/g, '$1 $2');
