@@ -31,77 +31,101 @@ interface LogStreamOptions {
 }
 
 /** @returns a function that stops it */
-export function followLog({ path, asked, sinceSeconds, since, onData, onLost, onOpen, onEnd }: LogStreamOptions): () => void {
-  let [isLeft, pauseMs] = [false, firstPauseMs];
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const from = (sinceTime: string | undefined): Record<string, string> => {
+export function followLog(options: LogStreamOptions): () => void {
+  const stream = new LogStream(options);
+  return () => stream.stop();
+}
+
+class LogStream {
+  readonly #options: LogStreamOptions;
+  readonly #isView = viewed.peek() !== undefined;
+  #isLeft = false;
+  #pauseMs = firstPauseMs;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #stopReading: () => void;
+
+  constructor(options: LogStreamOptions) {
+    this.#options = options;
+    this.#stopReading = this.#begin(options.since);
+  }
+
+  stop(): void {
+    this.#isLeft = true;
+    clearTimeout(this.#timer);
+    this.#stopReading();
+  }
+
+  #begin(sinceTime: string | undefined): () => void {
+    const query = new URLSearchParams({ ...this.#options.asked, ...this.#startAt(sinceTime), timestamps: 'true' });
+    return this.#isView ? this.#openView(query) : this.#open(query);
+  }
+
+  #startAt(sinceTime: string | undefined): Record<string, string> {
+    const { sinceSeconds } = this.#options;
     // The API server accepts one of the two.
     if (sinceTime !== undefined) return { sinceTime };
     return sinceSeconds ? { sinceSeconds: String(sinceSeconds) } : { tailLines: String(tailLines) };
-  };
-  const begin = viewed.peek() === undefined ? open : openView;
-  let stopSocket = begin(from(since));
+  }
 
-  function open(start: Record<string, string>): () => void {
+  #open(query: URLSearchParams): () => void {
+    const { path, onOpen, onEnd } = this.#options;
     let wasOpen = false;
-    const socket = socketAt(path, new URLSearchParams({ ...asked, ...start, timestamps: 'true' }), ['binary.k8s.io']);
+    const socket = socketAt(path, query, ['binary.k8s.io']);
     socket.onopen = () => {
       wasOpen = true;
       onOpen();
     };
-    socket.onmessage = ({ data }: MessageEvent<ArrayBuffer>) => {
-      pauseMs = firstPauseMs;
-      onData(data);
-    };
+    socket.onmessage = ({ data }: MessageEvent<ArrayBuffer>) => this.#take(data);
     socket.onclose = ({ code }) => {
-      if (isLeft) return;
+      if (this.#isLeft) return;
       if (wasOpen && code === normalClosure) onEnd();
-      else void (wasOpen && code !== policyViolation ? again() : refused());
+      else void (wasOpen && code !== policyViolation ? this.#again() : this.#refused());
     };
     return () => socket.close();
   }
+
   /** Reads the log of a view by `fetch`, because a WebSocket sends no headers. */
-  function openView(start: Record<string, string>): () => void {
+  #openView(query: URLSearchParams): () => void {
     const abort = new AbortController();
-    void readView(start, abort.signal).then(
-      () => !isLeft && onEnd(),
-      (error: unknown) => {
-        if (isLeft) return;
-        const problem = asProblem(error);
-        if (isFinal(problem)) onEnd(problem);
-        else again();
-      },
+    void this.#readView(query, abort.signal).then(
+      () => !this.#isLeft && this.#options.onEnd(),
+      (error: unknown) => !this.#isLeft && this.#failed(asProblem(error)),
     );
     return () => abort.abort();
   }
-  async function readView(start: Record<string, string>, signal: AbortSignal): Promise<void> {
-    const { body } = await call(`${path}?${new URLSearchParams({ ...asked, ...start, timestamps: 'true' })}`, { signal });
-    onOpen();
+
+  async #readView(query: URLSearchParams, signal: AbortSignal): Promise<void> {
+    const { body } = await call(`${this.#options.path}?${query}`, { signal });
+    this.#options.onOpen();
     const reader = body?.getReader();
-    for (let part = await reader?.read(); part?.value !== undefined; part = await reader?.read()) {
-      pauseMs = firstPauseMs;
-      onData(part.value.slice().buffer);
-    }
+    for (let part = await reader?.read(); part?.value !== undefined; part = await reader?.read()) this.#take(part.value.slice().buffer);
   }
+
+  #take(data: ArrayBuffer): void {
+    this.#pauseMs = firstPauseMs;
+    this.#options.onData(data);
+  }
+
   /** Requests the log to learn the reason of a refusal, which a WebSocket hides. */
-  async function refused(): Promise<void> {
-    const problem = await refusalOf(path, asked);
-    if (isLeft) return;
-    if (problem === undefined || isFinal(problem)) onEnd(problem ?? new Problem(0, { message: t('cluster.noStream') }));
-    else again();
+  async #refused(): Promise<void> {
+    const problem = await refusalOf(this.#options.path, this.#options.asked);
+    if (this.#isLeft) return;
+    if (problem === undefined) this.#options.onEnd(new Problem(0, { message: t('cluster.noStream') }));
+    else this.#failed(problem);
   }
-  function again(): void {
-    const lastTime = onLost();
-    timer = setTimeout(() => {
-      stopSocket = begin(from(lastTime));
-    }, pauseMs);
-    pauseMs = Math.min(2 * pauseMs, longestPauseMs);
+
+  #failed(problem: Problem): void {
+    if (isFinal(problem)) this.#options.onEnd(problem);
+    else this.#again();
   }
-  return () => {
-    isLeft = true;
-    clearTimeout(timer);
-    stopSocket();
-  };
+
+  #again(): void {
+    const lastTime = this.#options.onLost();
+    this.#timer = setTimeout(() => {
+      this.#stopReading = this.#begin(lastTime);
+    }, this.#pauseMs);
+    this.#pauseMs = Math.min(2 * this.#pauseMs, longestPauseMs);
+  }
 }
 
 async function refusalOf(path: string, { follow: _, ...asked }: Readonly<Record<string, string>>): Promise<Problem | undefined> {

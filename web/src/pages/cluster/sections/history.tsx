@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { Undo2 } from 'lucide';
+import type { ComponentChildren } from 'preact';
 import { apiPath, type Kind } from '../../../api/kinds';
 import { refetch, useLoad } from '../../../api/load';
 import { type ClusterObject, getJson, write } from '../../../api/objects';
@@ -75,28 +76,10 @@ function RevisionTable({ kind, kinds, object, held, rights }: TableProps) {
             rows={revisionsOf(object, items)}
             idOf={({ name }) => name}
             columns={[
-              {
-                title: t('object.revision'),
-                cell: ({ number, isCurrent }) => (isCurrent ? t('object.currentRevision', { number }) : number),
-              },
-              { title: t('object.images'), cell: ({ images }) => <code>{images.join(', ')}</code> },
-              { title: t('object.cause'), cell: ({ cause }) => cause },
-              ...(held.kind === 'ReplicaSet' ? [{ title: t('object.pods'), cell: ({ pods }: Revision) => pods }] : []),
-              { title: t('cluster.age'), cell: ({ createdAt }) => <Age since={createdAt} /> },
-              {
-                title: held.kind,
-                cell: ({ name }) => <ObjectLink {...{ kinds, kind: held.kind, group: 'apps', name, namespace }} />,
-              },
+              ...columnsOf(held, ({ name }) => <ObjectLink {...{ kinds, kind: held.kind, group: 'apps', name, namespace }} />),
               {
                 title: '',
-                cell: (revision) =>
-                  !revision.isCurrent && (
-                    <AskBeside right={may(rights.patch) === false ? rights.patch : undefined}>
-                      <Button kind="quiet" icon={Undo2} onClick={choose(revision)} isRefused={may(rights.patch) === false}>
-                        {t('object.rollBack')}
-                      </Button>
-                    </AskBeside>
-                  ),
+                cell: (revision) => !revision.isCurrent && <RollBackButton right={rights.patch} onClick={choose(revision)} />,
               },
             ]}
           />
@@ -112,6 +95,30 @@ function RevisionTable({ kind, kinds, object, held, rights }: TableProps) {
         </>
       )}
     </Loaded>
+  );
+}
+
+/** @param linkTo the object that holds a revision */
+const columnsOf = (held: Kind, linkTo: (revision: Revision) => ComponentChildren) => [
+  {
+    title: t('object.revision'),
+    cell: ({ number, isCurrent }: Revision) => (isCurrent ? t('object.currentRevision', { number }) : number),
+  },
+  { title: t('object.images'), cell: ({ images }: Revision) => <code>{images.join(', ')}</code> },
+  { title: t('object.cause'), cell: ({ cause }: Revision) => cause },
+  ...(held.kind === 'ReplicaSet' ? [{ title: t('object.pods'), cell: ({ pods }: Revision) => pods }] : []),
+  { title: t('cluster.age'), cell: ({ createdAt }: Revision) => <Age since={createdAt} /> },
+  { title: held.kind, cell: linkTo },
+];
+
+function RollBackButton({ right, onClick }: { right: Right; onClick: () => void }) {
+  const isRefused = may(right) === false;
+  return (
+    <AskBeside right={isRefused ? right : undefined}>
+      <Button kind="quiet" icon={Undo2} onClick={onClick} isRefused={isRefused}>
+        {t('object.rollBack')}
+      </Button>
+    </AskBeside>
   );
 }
 
