@@ -68,32 +68,9 @@ async function remove(binding: Schemas['UserBinding']): Promise<void> {
 }
 
 function OneBinding({ name }: { name: string }) {
-  const path = { name };
-  const load = useLoad(`bindings/${name}`, (signal) => bodyOf(api.GET('/auth/v2/userbindings/{name}', { params: { path }, signal })));
+  const { load, lost, leave } = useBinding(name);
   const isEditing = useSignal(false);
-  const isLeaving = useSignal(false);
-  const rights = rightsOf(name);
   const binding = load.data.value;
-  const edit = () => {
-    isEditing.value = true;
-  };
-  // A binding that is being deleted is not loaded again.
-  async function leave(shown: Schemas['UserBinding']): Promise<void> {
-    isLeaving.value = true;
-    await remove(shown);
-    isLeaving.value = false;
-  }
-  // The controller reports the outcome in the status, after a while.
-  const lost = useWatch(
-    {
-      path: may(rights.watch) && !isLeaving.value ? bindingsPath : undefined,
-      fieldSelector: `metadata.name=${name}`,
-      resourceVersion: binding?.metadata.resourceVersion,
-      isShown: (version) =>
-        load.error.value !== undefined || (compareResourceVersions(load.data.value?.metadata.resourceVersion ?? '', version) ?? 0) >= 0,
-    },
-    load.reload,
-  );
   return (
     <section class="page">
       <p class="crumb">
@@ -104,24 +81,13 @@ function OneBinding({ name }: { name: string }) {
         {binding && <StateOf binding={binding} />}
         <div class="buttons">
           {binding && (
-            <>
-              {may(rights.change) && (
-                <Button icon={CalendarClock} onClick={edit}>
-                  {t('bindings.changeTimes')}
-                </Button>
-              )}
-              {may(rights.remove) && (
-                <Button kind="danger" icon={Trash2} onClick={() => void leave(binding)}>
-                  {t('user.delete')}
-                </Button>
-              )}
-              <RefusedMenu
-                of={[
-                  { rights: [rights.change], label: t('bindings.changeTimes'), icon: CalendarClock },
-                  { rights: [rights.remove], label: t('user.delete'), icon: Trash2 },
-                ]}
-              />
-            </>
+            <Actions
+              name={name}
+              onEdit={() => {
+                isEditing.value = true;
+              }}
+              onDelete={() => void leave(binding)}
+            />
           )}
         </div>
       </header>
@@ -134,37 +100,96 @@ function OneBinding({ name }: { name: string }) {
         />
       )}
       <Loaded load={load} lost={lost.value}>
-        {(binding) => (
-          <>
-            {problemsOf(binding).map((message) => (
-              <Notice key={message} kind="warn">
-                {message}
-              </Notice>
-            ))}
-            <div class="cards">
-              <section class="card" aria-labelledby="binding-title">
-                <h2 id="binding-title">{t('bindings.what')}</h2>
-                <Facts
-                  of={[
-                    [t('bindings.who'), subjectsOf(binding)],
-                    [t('roles.role'), <code key="role">{binding.spec.roleRef}</code>],
-                    [t('roles.where'), whereOf(binding)],
-                    [t('bindings.from'), binding.spec.notBefore && dateTime(binding.spec.notBefore)],
-                    [t('bindings.until'), binding.spec.expiresAt && dateTime(binding.spec.expiresAt)],
-                    [t('user.created'), dateTime(binding.metadata.creationTimestamp)],
-                    [t('bindings.became'), becameOf(binding)],
-                  ]}
-                />
-              </section>
-              <section class="card" aria-labelledby="rules-title">
-                <h2 id="rules-title">{t('bindings.rules')}</h2>
-                <RulesOf role={binding.spec.roleRef} />
-              </section>
-            </div>
-          </>
-        )}
+        {(shown) => <Cards binding={shown} />}
       </Loaded>
     </section>
+  );
+}
+
+/** Loads a binding, and follows the outcome that the controller reports in its status after a while. */
+function useBinding(name: string) {
+  const path = { name };
+  const load = useLoad(`bindings/${name}`, (signal) => bodyOf(api.GET('/auth/v2/userbindings/{name}', { params: { path }, signal })));
+  const isLeaving = useSignal(false);
+  // A binding that is being deleted is not loaded again.
+  async function leave(shown: Schemas['UserBinding']): Promise<void> {
+    isLeaving.value = true;
+    await remove(shown);
+    isLeaving.value = false;
+  }
+  const lost = useWatch(
+    {
+      path: may(rightsOf(name).watch) && !isLeaving.value ? bindingsPath : undefined,
+      fieldSelector: `metadata.name=${name}`,
+      resourceVersion: load.data.value?.metadata.resourceVersion,
+      isShown: (version) =>
+        load.error.value !== undefined || (compareResourceVersions(load.data.value?.metadata.resourceVersion ?? '', version) ?? 0) >= 0,
+    },
+    load.reload,
+  );
+  return { load, lost, leave };
+}
+
+interface ActionsProps {
+  name: string;
+  onEdit: () => void;
+  onDelete: () => void;
+}
+
+function Actions({ name, onEdit, onDelete }: ActionsProps) {
+  const { change, remove: removal } = rightsOf(name);
+  return (
+    <>
+      {may(change) && (
+        <Button icon={CalendarClock} onClick={onEdit}>
+          {t('bindings.changeTimes')}
+        </Button>
+      )}
+      {may(removal) && (
+        <Button kind="danger" icon={Trash2} onClick={onDelete}>
+          {t('user.delete')}
+        </Button>
+      )}
+      <RefusedMenu
+        of={[
+          { rights: [change], label: t('bindings.changeTimes'), icon: CalendarClock },
+          { rights: [removal], label: t('user.delete'), icon: Trash2 },
+        ]}
+      />
+    </>
+  );
+}
+
+function Cards({ binding }: { binding: Schemas['UserBinding'] }) {
+  const { metadata, spec } = binding;
+  return (
+    <>
+      {problemsOf(binding).map((message) => (
+        <Notice key={message} kind="warn">
+          {message}
+        </Notice>
+      ))}
+      <div class="cards">
+        <section class="card" aria-labelledby="binding-title">
+          <h2 id="binding-title">{t('bindings.what')}</h2>
+          <Facts
+            of={[
+              [t('bindings.who'), subjectsOf(binding)],
+              [t('roles.role'), <code key="role">{spec.roleRef}</code>],
+              [t('roles.where'), whereOf(binding)],
+              [t('bindings.from'), spec.notBefore && dateTime(spec.notBefore)],
+              [t('bindings.until'), spec.expiresAt && dateTime(spec.expiresAt)],
+              [t('user.created'), dateTime(metadata.creationTimestamp)],
+              [t('bindings.became'), becameOf(binding)],
+            ]}
+          />
+        </section>
+        <section class="card" aria-labelledby="rules-title">
+          <h2 id="rules-title">{t('bindings.rules')}</h2>
+          <RulesOf role={spec.roleRef} />
+        </section>
+      </div>
+    </>
   );
 }
 

@@ -101,19 +101,7 @@ function OneGroup({ name, tab }: { name: string; tab: string }) {
       {open.value === 'view' && (
         <ViewAs title={t('view.asOf', { name })} user={groupViewer} groups={[subjectOf(name, load.data.value)]} onClose={close} />
       )}
-      {open.value === 'delete' && (
-        <Confirm
-          title={t('groups.delete', { name })}
-          onClose={close}
-          onConfirm={async () => {
-            await api.DELETE('/auth/v1/groups/{name}', { params: { path: { name } } });
-            toast('ok', t('groups.deleted', { name }));
-            navigate('/groups');
-          }}
-        >
-          <p>{t('groups.deleteWhat')}</p>
-        </Confirm>
-      )}
+      {open.value === 'delete' && <DeleteGroup name={name} onClose={close} />}
       {typeof open.value === 'object' && <RemoveMember group={name} member={open.value} onClose={close} />}
     </section>
   );
@@ -199,6 +187,19 @@ function Members({ members, onRemove }: { members: readonly Member[]; onRemove: 
 function check({ items }: Schemas['GroupMembersResult']): void {
   const failed = items.find(({ status }) => status === 'Failure');
   if (failed) throw new Error(failed.message ?? failed.reason);
+}
+
+function DeleteGroup({ name, onClose }: { name: string; onClose: () => void }) {
+  async function remove(): Promise<void> {
+    await api.DELETE('/auth/v1/groups/{name}', { params: { path: { name } } });
+    toast('ok', t('groups.deleted', { name }));
+    navigate('/groups');
+  }
+  return (
+    <Confirm title={t('groups.delete', { name })} onClose={onClose} onConfirm={remove}>
+      <p>{t('groups.deleteWhat')}</p>
+    </Confirm>
+  );
 }
 
 function RemoveMember({ group, member, onClose }: { group: string; member: Member; onClose: () => void }) {

@@ -104,23 +104,7 @@ function NewRequest({ policies }: { policies: readonly Policy[] }) {
           </option>
         ))}
       </Field>
-      <Field
-        label={t('requests.why')}
-        name="reason"
-        value={fields.reason}
-        isRequired={spec.requireReason !== false}
-        hint={t('requests.whyHint')}
-      />
-      {spec.ticketPattern !== undefined && (
-        <Field
-          label={t('requests.ticket')}
-          name="ticket"
-          value={fields.ticket}
-          isRequired
-          isCode
-          hint={t('requests.ticketHint', { pattern: spec.ticketPattern })}
-        />
-      )}
+      <ReasonFields policy={policy} fields={fields} />
       {!fields.isBreakGlass.value && (
         <Field
           label={t('requests.earliest')}
@@ -162,6 +146,30 @@ function PolicyFields({ policies, policy: { spec }, fields }: { policies: readon
         ))}
       </Field>
       <RulesOf role={fields.role.value} />
+    </>
+  );
+}
+
+function ReasonFields({ policy: { spec }, fields: { reason, ticket } }: { policy: Policy; fields: Fields }) {
+  return (
+    <>
+      <Field
+        label={t('requests.why')}
+        name="reason"
+        value={reason}
+        isRequired={spec.requireReason !== false}
+        hint={t('requests.whyHint')}
+      />
+      {spec.ticketPattern !== undefined && (
+        <Field
+          label={t('requests.ticket')}
+          name="ticket"
+          value={ticket}
+          isRequired
+          isCode
+          hint={t('requests.ticketHint', { pattern: spec.ticketPattern })}
+        />
+      )}
     </>
   );
 }

@@ -75,12 +75,28 @@ function FactorTable({ user, items, isSelf, isChangeable }: FactorTableProps) {
     renaming.value = undefined;
     removing.value = undefined;
   };
-  async function remove({ id }: Factor): Promise<void> {
-    await api.DELETE('/auth/v1/users/{name}/factors/{id}', { params: { path: { name: user, id } } });
-    close();
-    await refetch(keyOf(user));
-    toast('ok', t('factors.removed'));
-  }
+  const actions = (factor: Factor) => (
+    <>
+      <Button
+        kind="quiet"
+        isDisabled={!isChangeable}
+        onClick={() => {
+          renaming.value = factor;
+        }}
+      >
+        {t('factors.rename')}
+      </Button>
+      <Button
+        kind="quiet"
+        isDisabled={!isChangeable}
+        onClick={() => {
+          removing.value = factor;
+        }}
+      >
+        {t('factors.remove')}
+      </Button>
+    </>
+  );
   return (
     <>
       <PlainTable
@@ -88,66 +104,51 @@ function FactorTable({ user, items, isSelf, isChangeable }: FactorTableProps) {
         rows={items}
         idOf={({ id }) => id}
         columns={[
-          {
-            title: t('factors.what'),
-            cell: (factor: Factor) => (
-              <>
-                <span class="strong">{typeOf(factor)}</span>
-                {factor.left !== undefined && (
-                  <span class="muted"> · {t('factors.left', { count: factor.left, shown: count(factor.left) })}</span>
-                )}
-              </>
-            ),
-          },
+          { title: t('factors.what'), cell: (factor) => <TypeAndRest of={factor} /> },
           { title: t('users.name'), cell: ({ name }) => name || <span class="muted">–</span> },
           { title: t('factors.since'), cell: ({ created }) => dateTime(created) },
           {
             title: t('tokens.used'),
             cell: ({ lastUsed }) => (lastUsed ? <Ago since={lastUsed} /> : <span class="muted">{t('users.never')}</span>),
           },
-          {
-            title: '',
-            cell: (factor) =>
-              isSelf && (
-                <>
-                  <Button
-                    kind="quiet"
-                    isDisabled={!isChangeable}
-                    onClick={() => {
-                      renaming.value = factor;
-                    }}
-                  >
-                    {t('factors.rename')}
-                  </Button>
-                  <Button
-                    kind="quiet"
-                    isDisabled={!isChangeable}
-                    onClick={() => {
-                      removing.value = factor;
-                    }}
-                  >
-                    {t('factors.remove')}
-                  </Button>
-                </>
-              ),
-          },
+          { title: '', cell: (factor) => isSelf && actions(factor) },
         ]}
       />
       {renaming.value && <Rename user={user} factor={renaming.value} onClose={close} />}
-      {removing.value && (
-        <Confirm
-          title={t('factors.removeOf', { name: called(removing.value) })}
-          onClose={close}
-          onConfirm={() => (removing.value ? remove(removing.value) : Promise.resolve())}
-        >
-          <p>{t(removing.value.type === 'RecoveryCodes' ? 'factors.removeCodes' : 'factors.removeWhat')}</p>
-        </Confirm>
-      )}
+      {removing.value && <Remove user={user} factor={removing.value} onClose={close} />}
     </>
   );
 }
 
-function Rename({ user, factor, onClose }: { user: string; factor: Factor; onClose: () => void }) {
+/** Type of a factor, and the number of its codes that are left. */
+const TypeAndRest = ({ of: factor }: { of: Factor }) => (
+  <>
+    <span class="strong">{typeOf(factor)}</span>
+    {factor.left !== undefined && <span class="muted"> · {t('factors.left', { count: factor.left, shown: count(factor.left) })}</span>}
+  </>
+);
+
+interface ChangeProps {
+  user: string;
+  factor: Factor;
+  onClose: () => void;
+}
+
+function Remove({ user, factor, onClose }: ChangeProps) {
+  async function remove(): Promise<void> {
+    await api.DELETE('/auth/v1/users/{name}/factors/{id}', { params: { path: { name: user, id: factor.id } } });
+    onClose();
+    await refetch(keyOf(user));
+    toast('ok', t('factors.removed'));
+  }
+  return (
+    <Confirm title={t('factors.removeOf', { name: called(factor) })} onClose={onClose} onConfirm={remove}>
+      <p>{t(factor.type === 'RecoveryCodes' ? 'factors.removeCodes' : 'factors.removeWhat')}</p>
+    </Confirm>
+  );
+}
+
+function Rename({ user, factor, onClose }: ChangeProps) {
   const name = useSignal(factor.name);
   async function rename(): Promise<void> {
     const path = { name: user, id: factor.id };

@@ -105,6 +105,15 @@ function OneUser({ name, tab }: { name: string; tab: string }) {
         current={tab}
         to={(id) => `/users/${name}${id === 'profile' ? '' : `/${id}`}`}
       />
+      <TabContent tab={tab} user={user} />
+    </section>
+  );
+}
+
+function TabContent({ tab, user }: { tab: string; user: Schemas['User'] }) {
+  const { name } = user.metadata;
+  return (
+    <>
       {tab === 'profile' && <Profile user={user} />}
       {tab === 'sessions' && (
         <Guarded right={sessionRights.list} isSelf={isSelf(name)}>
@@ -135,6 +144,6 @@ function OneUser({ name, tab }: { name: string; tab: string }) {
           <History user={user} />
         </Guarded>
       )}
-    </section>
+    </>
   );
 }
