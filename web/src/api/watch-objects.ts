@@ -41,6 +41,18 @@ interface Versioned {
 const versionOf = ({ metadata, rows }: Versioned): string | undefined =>
   metadata.resourceVersion || rows?.at(-1)?.object.metadata.resourceVersion || undefined;
 
+const queryOf = ({
+  fieldSelector,
+  labelSelector,
+  resourceVersion,
+}: Pick<Watched<unknown>, 'fieldSelector' | 'labelSelector' | 'resourceVersion'>) =>
+  new URLSearchParams({
+    ...{ watch: 'true', allowWatchBookmarks: 'true' },
+    ...(resourceVersion && { resourceVersion }),
+    ...(fieldSelector && { fieldSelector }),
+    ...(labelSelector && { labelSelector }),
+  });
+
 const againMs = 2000;
 
 /**
@@ -50,8 +62,6 @@ const againMs = 2000;
  */
 export function watchObjects<T extends Versioned>({
   path,
-  fieldSelector = '',
-  labelSelector = '',
   Accept = 'application/json',
   isFresh = false,
   onOpen,
@@ -60,17 +70,12 @@ export function watchObjects<T extends Versioned>({
   onProblem,
   ...from
 }: Watched<T>): () => void {
-  let { resourceVersion } = from;
+  let { resourceVersion, ...selectors } = from;
   let current: AbortController | undefined;
 
   /** @returns false if the watch cannot continue from here */
   async function read(signal: AbortSignal): Promise<boolean> {
-    const query = new URLSearchParams({
-      ...{ watch: 'true', allowWatchBookmarks: 'true' },
-      ...(resourceVersion && !isFresh && { resourceVersion }),
-      ...(fieldSelector && { fieldSelector }),
-      ...(labelSelector && { labelSelector }),
-    });
+    const query = queryOf({ ...selectors, resourceVersion: isFresh ? '' : resourceVersion });
     const response = await call(`${path}?${query}`, { headers: { Accept }, signal });
     onProblem?.(undefined);
     onOpen?.();

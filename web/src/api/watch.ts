@@ -35,72 +35,80 @@ async function currentVersion(path: string, selection: Record<string, string>, s
  *
  * @returns the time since which the watch is lost
  */
-export function useWatch(
-  { path, fieldSelector = '', labelSelector = '', resourceVersion, isShown }: WatchOptions,
-  onChange: () => Promise<void>,
-): ReadonlySignal<Date | undefined> {
+export function useWatch(options: WatchOptions, onChange: () => Promise<void>): ReadonlySignal<Date | undefined> {
+  const { path, fieldSelector, labelSelector, resourceVersion } = options;
   const lost = useMemo(() => new Lost(), []);
   const isReady = path !== undefined && resourceVersion !== undefined;
   usePoll(path === undefined ? { reload: onChange } : undefined);
   useEffect(() => {
-    if (path === undefined || resourceVersion === undefined) return;
-    let changed: ReturnType<typeof setTimeout> | undefined;
-    let again: ReturnType<typeof setTimeout> | undefined;
-    let latest = '';
-    const over = new AbortController();
-    let stop = begin(resourceVersion);
-    function tell(): void {
-      changed ??= setTimeout(async () => {
-        changed = undefined;
-        await onChange();
-        if (!over.signal.aborted && latest !== '' && isShown?.(latest) === false) tell();
-      }, pauseMs);
-    }
-    function begin(from: string): () => void {
-      return watchObjects({
-        path: path ?? '',
-        fieldSelector,
-        labelSelector,
-        resourceVersion: from,
-        onEvent({ object }) {
-          latest = object.metadata.resourceVersion ?? '';
-          tell();
-        },
-        onProblem: (problem) => lost.set(isTransient(problem)),
-        onEnd() {
-          stop();
-          void beginAgain();
-        },
-      });
-    }
-    /** Begins at the current version. Without a version, the API server would send all objects. */
-    async function beginAgain(): Promise<void> {
-      let from = '';
-      try {
-        from = await currentVersion(path ?? '', { fieldSelector, labelSelector }, over.signal);
-      } catch (error) {
-        if (over.signal.aborted) return;
-        const problem = asProblem(error);
-        lost.set(isTransient(problem));
-        if (!isFinal(problem)) {
-          again = setTimeout(() => void beginAgain(), againMs);
-          return;
-        }
-      }
-      if (over.signal.aborted) return;
-      // The data is loaded after the version was read, so that no change is missed.
-      tell();
-      again = setTimeout(() => {
-        stop = begin(from);
-      }, againMs);
-    }
-    return () => {
-      over.abort();
-      lost.end();
-      stop();
-      clearTimeout(changed);
-      clearTimeout(again);
-    };
+    if (path !== undefined && resourceVersion !== undefined) return follow({ ...options, path, resourceVersion }, lost, onChange);
   }, [path, fieldSelector, labelSelector, isReady]);
   return lost.since;
+}
+
+interface Followed extends WatchOptions {
+  path: string;
+  resourceVersion: string;
+}
+
+/** @returns a function that stops it */
+function follow(
+  { path, fieldSelector = '', labelSelector = '', resourceVersion, isShown }: Followed,
+  lost: Lost,
+  onChange: () => Promise<void>,
+): () => void {
+  let changed: ReturnType<typeof setTimeout> | undefined;
+  let again: ReturnType<typeof setTimeout> | undefined;
+  let latest = '';
+  const over = new AbortController();
+  let stop = begin(resourceVersion);
+  function tell(): void {
+    changed ??= setTimeout(async () => {
+      changed = undefined;
+      await onChange();
+      if (!over.signal.aborted && latest !== '' && isShown?.(latest) === false) tell();
+    }, pauseMs);
+  }
+  function begin(from: string): () => void {
+    return watchObjects({
+      ...{ path, fieldSelector, labelSelector, resourceVersion: from },
+      onEvent({ object }) {
+        latest = object.metadata.resourceVersion ?? '';
+        tell();
+      },
+      onProblem: (problem) => lost.set(isTransient(problem)),
+      onEnd() {
+        stop();
+        void beginAgain();
+      },
+    });
+  }
+  /** Begins at the current version. Without a version, the API server would send all objects. */
+  async function beginAgain(): Promise<void> {
+    let from = '';
+    try {
+      from = await currentVersion(path, { fieldSelector, labelSelector }, over.signal);
+    } catch (error) {
+      if (over.signal.aborted) return;
+      const problem = asProblem(error);
+      lost.set(isTransient(problem));
+      if (!isFinal(problem)) {
+        again = setTimeout(() => void beginAgain(), againMs);
+        return;
+      }
+    }
+    if (over.signal.aborted) return;
+    // The data is loaded after the version was read, so that no change is missed.
+    tell();
+    again = setTimeout(() => {
+      stop = begin(from);
+    }, againMs);
+  }
+  return () => {
+    over.abort();
+    lost.end();
+    stop();
+    clearTimeout(changed);
+    clearTimeout(again);
+  };
 }

@@ -39,6 +39,17 @@ function moveFocus(event: preact.TargetedKeyboardEvent<HTMLElement>, all: readon
   else if (event.key.length === 1) all.find(({ textContent }) => folded(textContent ?? '').startsWith(folded(event.key)))?.focus();
 }
 
+/** Places a menu below its button, or above it where the window has no room below. */
+function placeBeside(menu: HTMLElement, button: HTMLElement | null): void {
+  const anchor = button?.getBoundingClientRect();
+  if (!anchor) return;
+  const { width, height } = menu.getBoundingClientRect();
+  const below = anchor.bottom + 4 + height <= innerHeight || anchor.top < height;
+  menu.style.top = `${below ? anchor.bottom + 4 : anchor.top - height - 4}px`;
+  const start = getComputedStyle(menu).direction === 'rtl' ? anchor.right - width : anchor.left;
+  menu.style.left = `${Math.max(8, Math.min(start, innerWidth - width - 8))}px`;
+}
+
 /** A button with a popover of choices, moved through by arrows (APG: menu button). */
 export function Menu({ label, icon, items, children, kind = 'quiet', onOpen }: MenuProps) {
   const id = useId();
@@ -47,23 +58,13 @@ export function Menu({ label, icon, items, children, kind = 'quiet', onOpen }: M
   const isOpen = useSignal(false);
   const entries = () => [...(list.current?.querySelectorAll<HTMLElement>('[role^="menuitem"]') ?? [])];
 
-  function place(): void {
-    const [anchor, menu] = [button.current?.getBoundingClientRect(), list.current];
-    if (!anchor || !menu) return;
-    const { width, height } = menu.getBoundingClientRect();
-    const below = anchor.bottom + 4 + height <= innerHeight || anchor.top < height;
-    menu.style.top = `${below ? anchor.bottom + 4 : anchor.top - height - 4}px`;
-    const start = getComputedStyle(menu).direction === 'rtl' ? anchor.right - width : anchor.left;
-    menu.style.left = `${Math.max(8, Math.min(start, innerWidth - width - 8))}px`;
-  }
-
   /** Places the menu and moves the focus into it at once: the browser alone would report the opening later. */
   function toggle(event: MouseEvent): void {
     event.preventDefault();
     if (!list.current?.togglePopover({ source: button.current as HTMLElement })) return;
     isOpen.value = true;
     onOpen?.();
-    place();
+    placeBeside(list.current, button.current);
     entries()[0]?.focus();
   }
 

@@ -8,6 +8,8 @@ type Phase = NonNullable<NonNullable<Schemas['User']['status']>['phase']>;
 const shapes = { Normal: CircleCheck, Locked: Lock, Disabled: CircleSlash, Invalid: CircleAlert } as const;
 const kinds = { Normal: 'ok', Locked: 'warn', Disabled: 'off', Invalid: 'bad' } as const;
 
+export const phases = ['Normal', 'Locked', 'Disabled', 'Invalid'] as const;
+
 /** The state of a user: shape, word and reason, never colour alone. */
 export function PhaseOf({ user: { status } }: { user: Schemas['User'] }) {
   if (status?.phase === undefined) return <span class="muted">{t('phase.Unknown')}</span>;

@@ -7,15 +7,14 @@ import { useFeatures, useVersion } from '../../api/version';
 import { OwnPassword } from '../../app/own-password';
 import { may, useRights } from '../../app/rights';
 import { href } from '../../app/router';
-import { person } from '../../app/session';
+import { type Person, person } from '../../app/session';
 import { count, dateTime, t } from '../../text/text';
 import { Button, LinkButton } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
 import { Facts } from '../../ui/facts';
 import { Loaded } from '../../ui/loaded';
-import { phaseName } from '../../ui/phase';
+import { phaseName, phases } from '../../ui/phase';
 import { toast } from '../../ui/toast';
-import { phases } from '../users/query';
 import { Due } from './due';
 import { type Figure, lockedUsers, usersIn } from './figures';
 import { NotReadyWorkloads } from './not-ready';
@@ -23,22 +22,17 @@ import { Tiles, wordsOf } from './tiles';
 
 const listRight = { verb: 'list', resource: 'users' };
 
+/** Reports whether the console changes the password and the second factors of the caller. */
+const isLocal = ({ ext }: Person): boolean => ext.user !== undefined && ['', 'local'].includes(ext.connector_id ?? '');
+
 export function Page() {
   useRights([listRight]);
-  const isOpen = useSignal(false);
-  const isOn = useFeatures();
   const kinds = useLoad('kinds', fetchKinds).data.value;
   const mayCount = may(listRight) === true;
   const locked = useLoad(mayCount ? 'overview/locked' : undefined, lockedUsers);
-  const sessionEnd = useLoad(isOn('sessions') ? 'sessions/end' : undefined, endOfSession);
   const who = person.value;
   if (!who) return null;
   const { ext } = who;
-  const end = isOn('sessions') ? (sessionEnd.data.value ?? t('phase.Unknown')) : undefined;
-  const isLocal = ext.user !== undefined && ['', 'local'].includes(ext.connector_id ?? '');
-  const close = () => {
-    isOpen.value = false;
-  };
   return (
     <section class="page">
       <header class="page-head">
@@ -47,52 +41,75 @@ export function Page() {
       <Tiles kinds={kinds} locked={locked} />
       <div class="cards">
         {kinds && <NotReadyWorkloads kinds={kinds} />}
-        <section class="card" aria-labelledby="who-title">
-          <h2 id="who-title">{t('overview.who')}</h2>
-          <Facts
-            of={[
-              [t('users.name'), ext.display_name],
-              [t('overview.inKubernetes'), <code key="name">{who.name}</code>],
-              [t('users.email'), who.email],
-              [t('users.groups'), who.groups.join(', ')],
-              [t('overview.until'), end],
-            ]}
-          />
-          {isLocal && (
-            <div class="buttons">
-              <Button
-                icon={KeyRound}
-                onClick={() => {
-                  isOpen.value = true;
-                }}
-              >
-                {t('password.change')}
-              </Button>
-              {isOn('factors') && (
-                <LinkButton to={`/users/${ext.user}/factors`} icon={ShieldCheck}>
-                  {t('factors.title')}
-                </LinkButton>
-              )}
-            </div>
-          )}
-        </section>
-        <Due user={isLocal ? (ext.user ?? '') : ''} />
+        <OwnAccount of={who} />
+        <Due user={isLocal(who) ? (ext.user ?? '') : ''} />
         {ext.user && <OwnRoles />}
         {mayCount && <Counts locked={locked} />}
       </div>
       <Versions />
-      {isOpen.value && (
-        <Dialog title={t('password.change')} onClose={close}>
-          <OwnPassword
-            onCancel={close}
-            onDone={() => {
-              close();
-              toast('ok', t('password.changed'));
-            }}
-          />
-        </Dialog>
-      )}
     </section>
+  );
+}
+
+/** Shows the caller's account, and the way to its password and second factors. */
+function OwnAccount({ of: who }: { of: Person }) {
+  const isOpen = useSignal(false);
+  const isOn = useFeatures();
+  const sessionEnd = useLoad(isOn('sessions') ? 'sessions/end' : undefined, endOfSession);
+  const { ext } = who;
+  return (
+    <>
+      <section class="card" aria-labelledby="who-title">
+        <h2 id="who-title">{t('overview.who')}</h2>
+        <Facts
+          of={[
+            [t('users.name'), ext.display_name],
+            [t('overview.inKubernetes'), <code key="name">{who.name}</code>],
+            [t('users.email'), who.email],
+            [t('users.groups'), who.groups.join(', ')],
+            [t('overview.until'), isOn('sessions') && (sessionEnd.data.value ?? t('phase.Unknown'))],
+          ]}
+        />
+        {isLocal(who) && (
+          <div class="buttons">
+            <Button
+              icon={KeyRound}
+              onClick={() => {
+                isOpen.value = true;
+              }}
+            >
+              {t('password.change')}
+            </Button>
+            {isOn('factors') && (
+              <LinkButton to={`/users/${ext.user}/factors`} icon={ShieldCheck}>
+                {t('factors.title')}
+              </LinkButton>
+            )}
+          </div>
+        )}
+      </section>
+      {isOpen.value && (
+        <ChangePassword
+          onClose={() => {
+            isOpen.value = false;
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+function ChangePassword({ onClose }: { onClose: () => void }) {
+  return (
+    <Dialog title={t('password.change')} onClose={onClose}>
+      <OwnPassword
+        onCancel={onClose}
+        onDone={() => {
+          onClose();
+          toast('ok', t('password.changed'));
+        }}
+      />
+    </Dialog>
   );
 }
 

@@ -15,7 +15,6 @@ export const refOfUser = ({ metadata: { name, uid } }: User): Ref => ({
   uid,
 });
 
-export const phases = ['Normal', 'Locked', 'Disabled', 'Invalid'] as const;
 export const sortable = ['username', 'email', 'phase', 'last_login_time', 'connector_name', 'creationTimestamp'];
 
 const escaped = (value: string) => value.replaceAll(',', '\\,');

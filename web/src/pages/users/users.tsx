@@ -6,11 +6,11 @@ import { ListPage } from '../../app/list-page';
 import { may } from '../../app/rights';
 import { WhyButton } from '../../app/why';
 import { count, t } from '../../text/text';
-import { phaseName } from '../../ui/phase';
+import { phaseName, phases } from '../../ui/phase';
 import { userColumns } from './columns';
 import { groupsRight } from './groups-cell';
 import { useLocalGroups } from './local-groups';
-import { fetchUsers, liveAddress, phases, sortable, type User } from './query';
+import { fetchUsers, liveAddress, sortable, type User } from './query';
 import { Selection } from './selection';
 import { Sync } from './sync';
 
