@@ -1,41 +1,38 @@
 /** Prints figures of the source of one checkout: `npm run structure`. */
-import { globSync, readFileSync } from 'node:fs';
+import { globSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import ts from 'typescript-5';
+import { flatFiles, longFunctions, maxFlatFiles, maxFunctionLines } from './console-structure.ts';
+import { functionsOf, type MeasuredFunction, sourceOf } from './functions.ts';
 
 interface Measured {
   path: string;
   room: string;
   lines: number;
   imports: string[];
-  longest: { name: string; lines: number };
+  longest: MeasuredFunction | undefined;
 }
 
 const files = globSync('{src,packages/*/src}/**/*.ts').toSorted().map(measure);
 const byPath = new Map(files.map((file) => [file.path, file]));
 
 function measure(path: string): Measured {
-  const text = readFileSync(path, 'utf8');
-  const source = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
-  const lineOf = (position: number) => source.getLineAndCharacterOfPosition(position).line;
-  const measured: Measured = {
+  const source = sourceOf(path);
+  const targets = source.statements.flatMap((statement) => {
+    const target = (ts.isImportDeclaration(statement) || ts.isExportDeclaration(statement)) && statement.moduleSpecifier;
+    return target && ts.isStringLiteral(target) && target.text.startsWith('.') ? [target.text] : [];
+  });
+  return {
     path,
     room: path.split('/')[1] ?? '',
-    lines: text.split('\n').length - 1,
-    imports: [],
-    longest: { name: '', lines: 0 },
+    lines: source.text.split('\n').length - 1,
+    imports: targets.map((target) => join(dirname(path), target)),
+    longest: longestOf(functionsOf(source)),
   };
-  const visit = (node: ts.Node): void => {
-    const target = (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) && node.moduleSpecifier;
-    if (target && ts.isStringLiteral(target) && target.text.startsWith('.')) measured.imports.push(join(dirname(path), target.text));
-    if (ts.isFunctionLike(node) && 'body' in node && node.body) {
-      const lines = lineOf(node.end) - lineOf(node.getStart()) + 1;
-      if (lines > measured.longest.lines) measured.longest = { name: node.name?.getText() ?? 'a function', lines };
-    }
-    ts.forEachChild(node, visit);
-  };
-  visit(source);
-  return measured;
+}
+
+function longestOf(functions: readonly MeasuredFunction[]): MeasuredFunction | undefined {
+  return functions.toSorted((a, b) => b.lines - a.lines)[0];
 }
 
 /** All files that a file imports, and those that they import. */
@@ -59,7 +56,7 @@ const sum = (some: readonly Measured[]) => some.reduce((total, { lines }) => tot
 const rooms = Map.groupBy(files, ({ room }) => room);
 const embedded = files.filter(({ room }) => room === 'embedded-cluster' || room === 'demo');
 const plugin = files.filter(({ room }) => room === 'kubectl-atrium');
-const longest = files.toSorted((a, b) => b.longest.lines - a.longest.lines)[0];
+const longest = longestOf(files.flatMap((file) => file.longest ?? []));
 const largest = files.toSorted((a, b) => b.lines - a.lines)[0];
 
 for (const [room, inside] of rooms)
@@ -69,6 +66,10 @@ console.log(`cluster and demo     ${String(sum(embedded)).padStart(6)} lines`);
 console.log(`largest file         ${largest?.lines} lines: ${largest?.path}`);
 const own = files.filter(({ path }) => path.startsWith('src/'));
 console.log(`files in src         ${String(own.length).padStart(6)}, ${own.filter(({ lines }) => lines <= 30).length} of at most 30 lines`);
-console.log(`longest function     ${longest?.longest.lines} lines: ${longest?.longest.name} in ${longest?.path}`);
+console.log(`longest function     ${longest?.lines} lines: ${longest?.name} in ${longest?.path}`);
 const found = cycles();
 console.log(`import cycles        ${String(found.length).padStart(6)}${found.map((group) => `\n  ${group.join(' ')}`).join('')}`);
+const long = longFunctions();
+console.log(`console              ${String(long.length).padStart(6)} functions over ${maxFunctionLines} lines`);
+for (const { path, name, lines } of long) console.log(`  ${lines} lines: ${name} in ${path}`);
+console.log(`cluster pages        ${String(flatFiles().length).padStart(6)} files flat, of at most ${maxFlatFiles}`);
