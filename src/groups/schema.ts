@@ -1,23 +1,19 @@
 /** Bodies that create and change a Group, and answers. Known fields that may not be set are forbidden. */
-import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
-import type { ResourceKind } from '@atrium/kubernetes/resource-client.ts';
-import { byService, conditions, givenTime, kept, marks, objectMeta, objectName, shownLabel } from '@atrium/objects/object-schemas.ts';
+import { conditions, givenTime, kept, shownLabel } from '@atrium/objects/object-schemas.ts';
 import { reader } from '@atrium/objects/reader.ts';
 import { z } from 'zod';
+import { newObjectBody, objectPatchBody, servedObjectSchema } from '../collection/standard-bodies.ts';
+import type { KubernetesObject } from '../kubernetes/resource.ts';
+import type { ResourceKind } from '../kubernetes/resource-client.ts';
 import { groupApiVersion, groupResource } from '../users/record/local-groups.ts';
+
+export const groupKind: ResourceKind = { type: groupResource, kind: 'Group' };
 
 /** Bound of the custom resource definition. */
 export const maxMembers = 5000;
 
 const displayName = shownLabel(128).describe('Display name.');
 const description = shownLabel(256).describe('Purpose of the group.');
-
-const keptMetadata = {
-  generateName: kept('give a group its name'),
-  ownerReferences: kept('a group has no owner'),
-  finalizers: kept('a group has no finalizers here'),
-  namespace: kept('a group has no namespace'),
-};
 
 const member = z.strictObject({
   name: z.string().min(1, 'must not be empty').max(253, 'may not be longer than 253 characters').describe('Name of a User record.'),
@@ -27,89 +23,60 @@ const member = z.strictObject({
 const connectorText = z.string().min(1, 'must not be empty').max(63, 'may not be longer than 63 characters');
 
 /** A group to create. */
-export const newGroupBody = z
-  .strictObject({
-    apiVersion: z.literal(groupApiVersion).optional(),
-    kind: z.literal('Group').optional(),
-    metadata: z.strictObject({
-      ...keptMetadata,
-      name: objectName,
-      labels: marks(z.string()).optional(),
-      annotations: marks(z.string()).optional(),
-      uid: kept(byService),
-      resourceVersion: kept('must not be set when an object is created'),
-      creationTimestamp: z.null(byService).optional(),
-    }),
-    spec: z
-      .strictObject({
-        displayName: displayName.optional(),
-        description: description.optional(),
-        refConnector: z
-          .strictObject({ id: connectorText.describe('Id of the connector.'), type: connectorText.describe('Kind of the connector.') })
-          .optional()
-          .describe('Set for a group that an issuer defines: its members are not stored here.'),
-        users: z
-          .array(member)
-          .max(maxMembers, `may not hold more than ${maxMembers} members`)
-          .optional()
-          .describe('The first members. Requires the right to impersonate the group.'),
-      })
-      .default({}),
-    status: kept(byService),
-  })
-  .meta({
-    examples: [
-      {
-        metadata: { name: 'oncall' },
-        spec: { displayName: 'On call', users: [{ name: '8c87b489ce35cf2e2f39f80e282cb2e8' }] },
-      },
-    ],
-  });
+export const newGroupBody = newObjectBody(
+  groupKind,
+  'group',
+  z
+    .strictObject({
+      displayName: displayName.optional(),
+      description: description.optional(),
+      refConnector: z
+        .strictObject({ id: connectorText.describe('Id of the connector.'), type: connectorText.describe('Kind of the connector.') })
+        .optional()
+        .describe('Set for a group that an issuer defines: its members are not stored here.'),
+      users: z
+        .array(member)
+        .max(maxMembers, `may not hold more than ${maxMembers} members`)
+        .optional()
+        .describe('The first members. Requires the right to impersonate the group.'),
+    })
+    .default({}),
+).meta({
+  examples: [
+    {
+      metadata: { name: 'oncall' },
+      spec: { displayName: 'On call', users: [{ name: '8c87b489ce35cf2e2f39f80e282cb2e8' }] },
+    },
+  ],
+});
 
 export type NewGroup = z.output<typeof newGroupBody>;
 
 /** A change of a group. Null deletes a field. */
-export const groupPatchBody = z
-  .strictObject({
-    apiVersion: z.literal(groupApiVersion).optional(),
-    kind: z.literal('Group').optional(),
-    metadata: z
-      .strictObject({
-        ...keptMetadata,
-        name: z.string().optional().describe('Optional. Must equal the name in the path.'),
-        resourceVersion: z.string().optional().describe('Expected version. Another version is a conflict.'),
-        uid: z.string().optional(),
-        labels: marks(z.string().nullable()).optional(),
-        annotations: marks(z.string().nullable()).optional(),
-        creationTimestamp: kept('cannot be changed'),
-      })
-      .optional(),
-    spec: z
-      .strictObject({
-        displayName: displayName.nullable().optional(),
-        description: description.nullable().optional(),
-        refConnector: kept('a group stays local, or of its issuer'),
-        users: kept('members are changed by POST and DELETE /auth/v1/groups/{name}/members'),
-      })
-      .optional(),
-    status: kept(byService),
-  })
-  .meta({ id: 'GroupPatch' });
+export const groupPatchBody = objectPatchBody(
+  groupKind,
+  'group',
+  z.strictObject({
+    displayName: displayName.nullable().optional(),
+    description: description.nullable().optional(),
+    refConnector: kept('a group stays local, or of its issuer'),
+    users: kept('members are changed by POST and DELETE /auth/v1/groups/{name}/members'),
+  }),
+).meta({ id: 'GroupPatch' });
 
 export type GroupPatch = z.output<typeof groupPatchBody>;
 
 /** A Group in answers. */
-export const groupSchema = z
-  .object({
-    apiVersion: z.literal(groupApiVersion),
-    kind: z.literal('Group'),
-    metadata: objectMeta,
-    spec: z.object({
-      displayName: z.string().optional(),
-      description: z.string().optional(),
-      refConnector: z.object({ id: z.string(), type: z.string() }).optional(),
-      users: z.array(z.object({ name: z.string().describe('Name of a User record.'), importTime: z.iso.datetime().optional() })).optional(),
-    }),
+export const groupSchema = servedObjectSchema(
+  groupKind,
+  z.object({
+    displayName: z.string().optional(),
+    description: z.string().optional(),
+    refConnector: z.object({ id: z.string(), type: z.string() }).optional(),
+    users: z.array(z.object({ name: z.string().describe('Name of a User record.'), importTime: z.iso.datetime().optional() })).optional(),
+  }),
+)
+  .extend({
     status: z
       .object({
         memberCount: z.int().optional(),
@@ -182,8 +149,6 @@ export const membersResult = z
       },
     ],
   });
-
-export const groupKind: ResourceKind = { type: groupResource, kind: 'Group' };
 
 /** An item of `spec.users`. */
 export interface Member {

@@ -3,16 +3,10 @@ import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { grant, revoke } from '../../support/grants.ts';
 import { startServer } from '../../support/server.ts';
-import { aBinding } from '../bindings/support.ts';
-import { aGroup } from '../groups/support.ts';
 import { EventStream } from '../users/event-stream.ts';
+import { aResource, standardResources } from './standard-resources.ts';
 
 const native = '/apis/auth.platform.io/v1';
-const kinds = [
-  { what: 'groups', path: '/auth/v1/groups', kind: 'Group', make: (name: string) => aGroup(name) },
-  { what: 'userbindings', path: '/auth/v2/userbindings', kind: 'UserBinding', make: (name: string) => aBinding(name, {}) },
-] as const;
-
 describe('the list of a standard resource', () => {
   const server = forSuite(() => startServer({ config: { features: { userBindings: true } } }));
   const leaving: AbortController[] = [];
@@ -36,7 +30,10 @@ describe('the list of a standard resource', () => {
       (lines) => lines.includes(line),
     );
 
-  for (const { what, path, kind, make } of kinds) {
+  for (const resource of standardResources) {
+    const { plural: what, path, kind } = resource;
+    const make = (name: string) => aResource(resource, name);
+
     it(`tells changes of ${what} as events, from the present objects on`, async () => {
       await server.kubernetes.apply(make(`first-${what}`));
       await eventually(
@@ -88,7 +85,7 @@ describe('the list of a standard resource', () => {
   it('is an ordinary list while features.watch is off', async () => {
     const off = await startServer({ config: { features: { userBindings: true, watch: false } } });
     try {
-      for (const { path } of kinds) {
+      for (const { path } of standardResources) {
         const answer = await off.request(`${path}?watch=true`, { as: 'admin', headers: { accept: 'text/event-stream' } });
         expect(answer.status).to.equal(200);
         expect(answer.headers.get('content-type')).to.include('application/json');
