@@ -1,7 +1,7 @@
 /** Bodies of standard resources without namespaces: metadata, which are alike for all of them, around the spec of one. */
+import type { ResourceKind } from '@atrium/kubernetes/resource-client.ts';
 import { byService, kept, marks, objectMeta, objectName } from '@atrium/objects/object-schemas.ts';
 import { z } from 'zod';
-import type { ResourceKind } from '../kubernetes/resource-client.ts';
 
 const keptMetadata = (noun: string) => ({
   generateName: kept(`give a ${noun} its name`),

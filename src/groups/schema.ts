@@ -1,10 +1,10 @@
 /** Bodies that create and change a Group, and answers. Known fields that may not be set are forbidden. */
+import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
+import type { ResourceKind } from '@atrium/kubernetes/resource-client.ts';
 import { conditions, givenTime, kept, shownLabel } from '@atrium/objects/object-schemas.ts';
 import { reader } from '@atrium/objects/reader.ts';
 import { z } from 'zod';
 import { newObjectBody, objectPatchBody, servedObjectSchema } from '../collection/standard-bodies.ts';
-import type { KubernetesObject } from '../kubernetes/resource.ts';
-import type { ResourceKind } from '../kubernetes/resource-client.ts';
 import { groupApiVersion, groupResource } from '../users/record/local-groups.ts';
 
 export const groupKind: ResourceKind = { type: groupResource, kind: 'Group' };
