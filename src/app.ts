@@ -22,6 +22,7 @@ import { metricsOperation, openApiOperation, scrapeOperation, versionOperation }
 import { cpuProfileOperation } from './meta/cpu-profile.ts';
 import { discoveryOperations } from './meta/discovery.ts';
 import { docsPageOperations } from './meta/docs-page.ts';
+import { reportBuild, reportCertificate } from './meta/metrics.ts';
 import { serviceDescription } from './meta/service-description.ts';
 import type { Services } from './services.ts';
 
@@ -53,9 +54,9 @@ export class App {
     const { services, authenticator, before } = this.#features;
     const { apiServer, audit, basePath, metrics } = services;
     const { ATRIUM_REVISION: revision = 'unknown' } = context.environment;
-    metrics.buildInfo.set({ version, revision, node: process.version }, 1);
-    metrics.certificate('kubernetes-client', () => context.connection.tls.cert);
-    metrics.certificate('server', () => this.#public.certificate);
+    reportBuild(metrics, version, revision);
+    reportCertificate(metrics, 'kubernetes-client', () => context.connection.tls.cert);
+    reportCertificate(metrics, 'server', () => this.#public.certificate);
     for (const check of this.#features.checks) this.#health.add(check);
     const addresses = new ClientAddresses(server.trustedProxies, log);
     this.#health.add({ name: 'trustedProxies', critical: false, failure: () => addresses.failure() });

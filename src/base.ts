@@ -1,5 +1,6 @@
 /** Creates the state that all features share: services, user records and groups. */
 import { cookieNames } from '@atrium/http/cookies/cookies.ts';
+import { reportCache } from '@atrium/http/limits/reports.ts';
 import { SharedBound } from '@atrium/http/limits/shared-bound.ts';
 import { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { AccessReviews } from '@atrium/kubernetes/access.ts';
@@ -69,7 +70,7 @@ function createServices(context: ProcessContext) {
   const keepsRules = followsNamespaces(config) || explain || explorer || accessRequests;
   const rbac = new RbacWatch({ client, metrics, log }, { onChange: () => access.clear(), keepsRules });
   const pages = new SharedBound({ maxBytes: maxPageBytes, lifetimeMs: pageLifetimeMs });
-  metrics.cache(() => ({ name: 'pages', entries: pages.size }));
+  reportCache(metrics, 'pages', () => pages.size);
   const services: Services = {
     config,
     basePath: basePathOf(config),

@@ -8,6 +8,7 @@ import { type Texts, timeText } from '../texts/texts.ts';
 import type { Account } from '../users/record/account.ts';
 import { isUnreviewed } from './break-glass.ts';
 import type { AccessContext } from './context.ts';
+import { noticeCounter } from './metrics.ts';
 import { type AccessEvent, type AccessEventType, type DeliveredMails, type Digests, NoticeError, type Receiver } from './notices.ts';
 import type { RequestRow } from './request.ts';
 import { isInTime } from './standing.ts';
@@ -178,7 +179,7 @@ export class AccessMail implements Receiver, Digests {
     const postponed = this.#postponed.get(name) ?? { requests: new Set(), dueAt, attempts: 0 };
     postponed.requests.add(row.name);
     this.#postponed.set(name, postponed);
-    metrics.accessNotices.inc({ receiver: this.name, outcome: 'digest' });
+    noticeCounter(metrics).inc({ receiver: this.name, outcome: 'digest' });
     this.#enqueue(name);
     return false;
   }

@@ -16,6 +16,7 @@ import type { AccessContext } from './context.ts';
 import { accessController } from './controller.ts';
 import { requestEnds } from './ends.ts';
 import type { LiveAccess } from './list.ts';
+import { expectNotices, reportRequests } from './metrics.ts';
 import { NoticeTerm } from './notices.ts';
 import { People } from './people.ts';
 import { accessPolicyResource, type PolicyRow, policyProperties, policyRow } from './policy.ts';
@@ -87,8 +88,7 @@ export const createAccessEnds = (services: Services, watched: WatchedAccess, nee
 export function createAccessRequests(services: Services, watched: WatchedAccess, needs: AccessNeeds): Feature {
   const { policies, requests } = watched;
   const context = contextOf(services, watched, needs);
-  services.metrics.breakGlass(() => (requests.cache.isSynced ? [...requests.cache.values()].filter(isUnreviewed).length : Number.NaN));
-  services.metrics.accessRequests(() => (requests.cache.isSynced ? requests.cache.values() : undefined), services.now);
+  reportRequests(services, () => (requests.cache.isSynced ? requests.cache.values() : undefined), isUnreviewed);
   const receivers = createReceivers(context, needs);
   const controller = accessController(context, needs, receivers.term);
   const ends = new BindingEnds(services, needs.userBindings, requestEnds(context, needs));
@@ -134,7 +134,7 @@ function createReceivers(context: AccessContext, { letterhead, network = cluster
   const { accessRequests, server, smtp } = services.config;
   const webhooks = accessRequests.webhooks.map((config) => new Webhook(services, config, network));
   const isMailed = accessRequests.mail && isMailSet(smtp) && server.publicURL !== undefined;
-  services.metrics.expectNotices([...webhooks.map(({ name }) => name), ...(isMailed ? ['mail'] : [])]);
+  expectNotices(services.metrics, [...webhooks.map(({ name }) => name), ...(isMailed ? ['mail'] : [])]);
   const newTerm = () => {
     const mail = isMailed ? new AccessMail(context, letterhead) : undefined;
     return new NoticeTerm(context, [...webhooks, ...(mail ? [mail] : [])], mail);

@@ -5,6 +5,7 @@ import type { Outcome } from '@atrium/kubernetes/controllers/work-queue.ts';
 import { report } from '@atrium/kubernetes/events.ts';
 import type { accessEventTypes } from '../config/access-requests-section.ts';
 import type { AccessContext } from './context.ts';
+import { noticeCounter } from './metrics.ts';
 import { accessRequestKind, type Decision, type Notice, type RequestRow } from './request.ts';
 import { transition } from './status-writer.ts';
 
@@ -210,7 +211,7 @@ export class NoticeTerm implements Term, Source {
       .then(
         () => {
           delivery.outcome = 'Sent';
-          metrics.accessNotices.inc({ receiver: name, outcome: 'sent' });
+          noticeCounter(metrics).inc({ receiver: name, outcome: 'sent' });
         },
         (error: unknown) => {
           if (signal.aborted) return;
@@ -218,7 +219,7 @@ export class NoticeTerm implements Term, Source {
           const next = isFinal ? undefined : receiver.attemptsAtMs[delivery.attempts];
           if (next === undefined) delivery.outcome = 'Failed';
           else delivery.nextAt = delivery.firstAt + next;
-          metrics.accessNotices.inc({ receiver: name, outcome: next === undefined ? 'failed' : 'retried' });
+          noticeCounter(metrics).inc({ receiver: name, outcome: next === undefined ? 'failed' : 'retried' });
           log.warn(
             { accessRequest: row.name, event: event.id, receiver: name, why: whyOf(error) },
             'notice of an access request was not accepted',

@@ -129,11 +129,26 @@ interface CountedIssuer {
 /** Returns a function that counts logins, renewals and lock-outs by their audit events. */
 export function loginCounter(metrics: Metrics, issuers: readonly CountedIssuer[]): (event: AuditEvent) => void {
   const embedded = issuers.find(({ isEmbedded }) => isEmbedded)?.id ?? 'local';
-  metrics.expectLogins(issuers.map(({ id }) => id));
+  const logins = metrics.counter({
+    name: 'atrium_logins_total',
+    help: 'Logins by issuer (its id in the configuration, or unknown) and outcome (success or failure).',
+    labelNames: ['issuer', 'outcome'],
+  });
+  const renewals = metrics.counter({
+    name: 'atrium_token_renewals_total',
+    help: 'Renewals of the tokens of a login, by outcome (success or failure).',
+    labelNames: ['outcome'],
+  });
+  const lockouts = metrics.counter({ name: 'atrium_user_lockouts_total', help: 'Users locked after too many failed attempts.' });
+  // The counters begin at 0, so that `increase()` sees the first login.
+  for (const outcome of ['success', 'failure']) {
+    for (const { id } of issuers) logins.inc({ issuer: id, outcome }, 0);
+    renewals.inc({ outcome }, 0);
+  }
   return ({ audit, outcome, issuer = embedded }) => {
-    if (audit === 'LoginSucceeded' || audit === 'LoginFailed' || audit === 'FactorFailed') metrics.logins.inc({ issuer, outcome });
-    else if (audit === 'TokenRefreshed' || audit === 'RefreshFailed') metrics.renewals.inc({ outcome });
-    else if (audit === 'UserLocked') metrics.lockouts.inc();
+    if (audit === 'LoginSucceeded' || audit === 'LoginFailed' || audit === 'FactorFailed') logins.inc({ issuer, outcome });
+    else if (audit === 'TokenRefreshed' || audit === 'RefreshFailed') renewals.inc({ outcome });
+    else if (audit === 'UserLocked') lockouts.inc();
   };
 }
 

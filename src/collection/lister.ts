@@ -1,4 +1,5 @@
 import type { Caller } from '@atrium/http/caller.ts';
+import { reportCache } from '@atrium/http/limits/reports.ts';
 import type { BoundedCache, SharedBound } from '@atrium/http/limits/shared-bound.ts';
 import type { Seal } from '@atrium/http/seal.ts';
 import type { Metrics } from '@atrium/http/telemetry/metrics.ts';
@@ -71,7 +72,7 @@ export class Lister<Row extends ListRow> {
     this.#index = new ListIndex(properties, { rows: () => cache.values(), resourceVersion: () => cache.resourceVersion });
     this.#continueTokens = new ContinueTokens({ seal, now });
     cache.onChange((change) => this.#index.record(change));
-    metrics.cache(() => ({ name: `${name}_lists`, entries: this.#index.size }));
+    reportCache(metrics, `${name}_lists`, () => this.#index.size);
   }
 
   /** Returns the cached page that `list` without a scope would return, undefined if it is outdated or has to be made. */

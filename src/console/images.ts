@@ -1,4 +1,5 @@
 import type { Caller } from '@atrium/http/caller.ts';
+import { reportCache } from '@atrium/http/limits/reports.ts';
 import { isGone, isRefusal } from '@atrium/kubernetes/upstream-error.ts';
 import { subdomainPattern } from '@atrium/objects/labels.ts';
 import { StatusError } from '@atrium/objects/status.ts';
@@ -132,7 +133,7 @@ export class ConfigMapImages {
 
   constructor({ metrics }: Services, configMaps: ConfigMaps) {
     this.#configMaps = configMaps;
-    metrics.cache(() => ({ name: 'images', entries: this.#decoded.size }));
+    reportCache(metrics, 'images', () => this.#decoded.size);
   }
 
   /**

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Caller } from '@atrium/http/caller.ts';
 import { type JsonText, jsonText } from '@atrium/http/json-answers.ts';
+import { reportCache } from '@atrium/http/limits/reports.ts';
 import { compareResourceVersions } from '@atrium/kubernetes/resource-version.ts';
 import { LRUCache } from 'lru-cache';
 import type { ConsolePlugins, EnabledPlugin } from '../plugins/console-plugins.ts';
@@ -57,7 +58,7 @@ export class PluginFiles {
         for (const listener of this.#listeners) listener();
       },
     );
-    metrics.cache(() => ({ name: 'plugin answers', entries: this.#answers.size }));
+    reportCache(metrics, 'plugin answers', () => this.#answers.size);
   }
 
   /**

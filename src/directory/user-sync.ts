@@ -9,6 +9,7 @@ import { userApiVersion, userResource } from '../users/record/schema.ts';
 import type { Connector } from './connection.ts';
 import { ConnectorSync, emptyResult, failed } from './connector-sync.ts';
 import type { DirectoryUsers } from './directory-users.ts';
+import { syncMetrics } from './metrics.ts';
 import { type ConnectorResult, type SyncResult, syncResult } from './schema.ts';
 
 export interface SyncRequest {
@@ -39,22 +40,23 @@ export class UserSync {
   readonly #users: DirectoryUsers;
   readonly #accounts: AccountLookup;
   readonly #lock: LeaseLock;
+  readonly #metrics: ReturnType<typeof syncMetrics>;
   readonly #stopping = new AbortController();
   readonly #runs = new Set<Promise<unknown>>();
 
   constructor(services: Services, users: DirectoryUsers, accounts: AccountLookup) {
     const { client, namespace, log, now } = services;
     this.#services = services;
+    this.#metrics = syncMetrics(services.metrics);
     this.#users = users;
     this.#accounts = accounts;
     this.#lock = new LeaseLock({ client, namespace, name: 'atrium-user-sync', log, now });
   }
 
   start(): void {
-    const { config, log, metrics } = this.#services;
+    const { config, log } = this.#services;
     const { ldap, sync } = config.users;
-    for (const { id: connector } of ldap)
-      for (const outcome of ['success', 'failure']) metrics.directoryRuns.inc({ connector, outcome }, 0);
+    for (const { id: connector } of ldap) for (const outcome of ['success', 'failure']) this.#metrics.runs.inc({ connector, outcome }, 0);
     if (ldap.length > 0 && sync.schedule !== undefined) void this.#track(this.#keepSchedule(sync.schedule));
     for (const { id, url, startTLS } of ldap)
       if (url.startsWith('ldap:') && !startTLS)
@@ -166,10 +168,9 @@ export class UserSync {
   }
 
   #count(result: SyncResult): void {
-    const { metrics } = this.#services;
     for (const { connector_id: connector, status, ...counts } of result.connectors) {
-      metrics.directoryRuns.inc({ connector, outcome: status === 'Success' ? 'success' : 'failure' });
-      for (const change of countedChanges) metrics.directoryUsers.inc({ connector, change }, counts[change]);
+      this.#metrics.runs.inc({ connector, outcome: status === 'Success' ? 'success' : 'failure' });
+      for (const change of countedChanges) this.#metrics.users.inc({ connector, change }, counts[change]);
     }
     this.#noteSuccess(result);
   }
@@ -177,11 +178,10 @@ export class UserSync {
   /** Keeps the time of the last success, also of runs on other replicas. Other connectors in the Lease make no labels. */
   #noteSuccess({ dryRun, state, finishedAt = '', connectors }: SyncResult): void {
     if (dryRun || state !== 'Completed') return;
-    const { config, metrics } = this.#services;
+    const { config } = this.#services;
     const seconds = Date.parse(finishedAt) / 1000;
     for (const { connector_id: connector, status } of connectors)
-      if (status === 'Success' && config.users.ldap.some(({ id }) => id === connector))
-        metrics.directorySuccess.set({ connector }, seconds);
+      if (status === 'Success' && config.users.ldap.some(({ id }) => id === connector)) this.#metrics.success.set({ connector }, seconds);
   }
 
   /** Checks from time to time whether a run is due, on every replica. The replica that finds a run due takes the lock. */

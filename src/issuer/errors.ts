@@ -1,4 +1,5 @@
 import { atMost } from '@atrium/http/limits/bounded-cache.ts';
+import type { Counter } from '@atrium/http/telemetry/metrics.ts';
 import { type StatusError, serviceUnavailable, unauthorized } from '@atrium/objects/status.ts';
 import { decodeProtectedHeader, errors } from 'jose';
 import { LRUCache } from 'lru-cache';
@@ -104,12 +105,16 @@ export class TokenRefusal extends Error {
 /** Logs why tokens are refused. Logs no contents of a token, except issuer, audience, authorized party, type and algorithm. */
 export class RefusalLog {
   readonly #log: Logger;
-  readonly #metrics: Services['metrics'];
+  readonly #refused: Counter<'kind' | 'reason'>;
   readonly #issuer: string;
   readonly #told: LRUCache<string, true>;
 
   constructor({ log, clock, metrics }: Pick<Services, 'log' | 'clock' | 'metrics'>, issuer: string) {
-    this.#metrics = metrics;
+    this.#refused = metrics.counter({
+      name: 'atrium_tokens_refused_total',
+      help: 'Tokens of issuers that were refused, by kind (bearer_token, id_token, logout_token) and reason.',
+      labelNames: ['kind', 'reason'],
+    });
     this.#log = log;
     this.#issuer = issuer;
     this.#told = new LRUCache({ ...atMost(maxKinds), ttl: quietMs, ttlResolution: 0, perf: { now: clock } });
@@ -118,7 +123,7 @@ export class RefusalLog {
   /** @param token read for its algorithm only */
   tell(kind: RefusedToken, error: unknown, token?: string): void {
     const { code, difference } = reasonOf(error, token);
-    this.#metrics.refusedTokens.inc({ kind: kind.toLowerCase().replace(' ', '_'), reason: code });
+    this.#refused.inc({ kind: kind.toLowerCase().replace(' ', '_'), reason: code });
     const isSlash = difference?.name === 'iss' && differsBySlash(String(difference.given), this.#issuer);
     const about = { kind, reason: code, ...(difference && shown(difference)) };
     const isOtherAlgorithm = code === errors.JOSEAlgNotAllowed.code && kind !== 'bearer token';

@@ -1,6 +1,7 @@
+import { reportPlaces } from '@atrium/http/limits/reports.ts';
 import { Semaphore } from '@atrium/http/limits/semaphore.ts';
 import { type OutgoingRequest, TrustingAgent } from '@atrium/http/outgoing.ts';
-import type { Metrics } from '@atrium/http/telemetry/metrics.ts';
+import type { Histogram, Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { beginCall } from '@atrium/http/telemetry/tracing.ts';
 import { isRecord } from '@atrium/objects/reader.ts';
 import type { CustomFetch } from 'openid-client';
@@ -26,13 +27,18 @@ export interface FetchedAnswer {
 export class IssuerFetch {
   readonly #agent: TrustingAgent;
   readonly #id: string;
-  readonly #metrics: Metrics;
+  readonly #times: Histogram<'issuer' | 'outcome'>;
   readonly #turns = new Semaphore(turns);
 
   constructor({ id, caFile }: Pick<IssuerConfig, 'id'> & { caFile?: string | undefined }, metrics: Metrics) {
     this.#id = id;
-    this.#metrics = metrics;
-    metrics.countPlaces('issuer', this.#turns);
+    this.#times = metrics.histogram({
+      name: 'atrium_issuer_request_duration_seconds',
+      help: 'Time until an issuer answered with headers, by its id in the configuration and outcome (status code, timeout, aborted or unreachable).',
+      labelNames: ['issuer', 'outcome'],
+      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    });
+    reportPlaces(metrics, 'issuer', this.#turns);
     this.#agent = new TrustingAgent({ caFile, connections: turns.atOnce, connectTimeoutMs });
   }
 
@@ -60,7 +66,7 @@ export class IssuerFetch {
 
   async #timed(url: string, request: OutgoingRequest, outer: AbortSignal) {
     const { method = 'GET', headers, signal } = request;
-    const endTimer = this.#metrics.issuerCalls.startTimer({ issuer: this.#id });
+    const endTimer = this.#times.startTimer({ issuer: this.#id });
     const outgoing = beginCall({ name: `issuer ${this.#id}`, method, server: new URL(url).host }, endTimer);
     try {
       const answer = await this.#agent.request(url, { ...request, headers: { ...headers, ...outgoing.headers } });

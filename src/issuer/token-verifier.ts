@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Bearer } from '@atrium/http/caller.ts';
 import { atMost, atMostBytes, textBytes } from '@atrium/http/limits/bounded-cache.ts';
+import { reportCache } from '@atrium/http/limits/reports.ts';
 import { isRecord } from '@atrium/objects/reader.ts';
 import { StatusError, unauthorized } from '@atrium/objects/status.ts';
 import { decodeJwt, errors, type JWTHeaderParameters } from 'jose';
@@ -94,7 +95,7 @@ export class TokenVerifier {
     this.#keys = keys;
     this.#refusals = refusals;
     this.#now = now;
-    metrics.cache(() => ({ name: 'verified_tokens', entries: this.#verified.size }));
+    reportCache(metrics, 'verified_tokens', () => this.#verified.size);
   }
 
   /**

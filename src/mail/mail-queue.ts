@@ -1,4 +1,6 @@
 /** Mail that is sent in the background. No request waits for a mail server. */
+
+import { reportPlaces } from '@atrium/http/limits/reports.ts';
 import { Semaphore } from '@atrium/http/limits/semaphore.ts';
 import { WorkQueue } from '@atrium/kubernetes/controllers/work-queue.ts';
 import type { Services } from '../services.ts';
@@ -37,7 +39,7 @@ export class MailQueue {
   constructor(services: Services) {
     const { signal } = this.#stopping;
     this.#services = services;
-    services.metrics.countPlaces('mail', this.#turns);
+    reportPlaces(services.metrics, 'mail', this.#turns);
     this.#retries = new WorkQueue({ workers: retryWorkers, now: services.now, clock: services.clock });
     const work = { reconcile: (key: string) => this.#retry(key, signal), onFailure: () => undefined };
     void this.#retries.run(work, signal);

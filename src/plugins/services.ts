@@ -1,9 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import type { Readable } from 'node:stream';
+import { reportPlaces } from '@atrium/http/limits/reports.ts';
 import { KeyedSemaphore } from '@atrium/http/limits/semaphore.ts';
 import { lookupOf, type Network } from '@atrium/http/outgoing.ts';
-import type { Metrics } from '@atrium/http/telemetry/metrics.ts';
+import type { Histogram } from '@atrium/http/telemetry/metrics.ts';
 import { beginCall, type OutgoingCall } from '@atrium/http/telemetry/tracing.ts';
 import { RefreshedValue } from '@atrium/kubernetes/connection.ts';
 import { Deadline } from '@atrium/kubernetes/deadline.ts';
@@ -50,7 +51,7 @@ interface ServiceRequest {
  * given headers and `User-Agent`, and follows no redirects.
  */
 export class PluginServices {
-  readonly #metrics: Metrics;
+  readonly #times: Histogram<'call' | 'outcome'>;
   readonly #network: Network;
   /** Address of the API server, which plugins may not reach. */
   readonly #forbidden: ForbiddenTarget;
@@ -63,8 +64,13 @@ export class PluginServices {
   /** @param apiServerURL address that plugins may not reach */
   constructor({ config, metrics }: Pick<Services, 'config' | 'metrics'>, apiServerURL: string, network: Network) {
     const { caFile } = config.console.plugins;
-    this.#metrics = metrics;
-    metrics.countPlaces('plugins', this.#turns);
+    this.#times = metrics.histogram({
+      name: 'atrium_plugin_request_duration_seconds',
+      help: 'Time until the Service of a console plugin answered with headers, by call and outcome (status code, timeout, aborted or unreachable).',
+      labelNames: ['call', 'outcome'],
+      buckets: [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
+    });
+    reportPlaces(metrics, 'plugins', this.#turns);
     this.#network = network;
     this.#forbidden = forbiddenTarget(apiServerURL);
     this.#authorities = new RefreshedValue(async () => (caFile === undefined ? undefined : readFile(caFile, 'utf8')));
@@ -77,7 +83,7 @@ export class PluginServices {
    */
   async request(request: ServiceRequest): Promise<UpstreamResponse> {
     const deadline = new Deadline(request.signal, request.timeoutMs);
-    const endTimer = this.#metrics.plugins.startTimer({ call: request.call });
+    const endTimer = this.#times.startTimer({ call: request.call });
     const call = { name: `plugin ${request.call}`, method: request.method, server: hostOf(request.service) };
     const outgoing = beginCall(call, endTimer);
     try {

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Counter } from 'prom-client';
 import { discard, TrustingAgent } from './outgoing.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 import type { Span } from './telemetry/tracing.ts';
@@ -31,6 +32,7 @@ export interface SpanExporterOptions {
  */
 export class SpanExporter {
   readonly #options: SpanExporterOptions;
+  readonly #spans: Counter<'outcome'>;
   readonly #agent: TrustingAgent;
   readonly #url: string;
   readonly #stopping = new AbortController();
@@ -41,6 +43,11 @@ export class SpanExporter {
 
   constructor(options: SpanExporterOptions) {
     this.#options = options;
+    this.#spans = options.metrics.counter({
+      name: 'atrium_trace_spans_total',
+      help: 'Spans of traces, by outcome (exported or dropped).',
+      labelNames: ['outcome'],
+    });
     this.#url = `${options.endpoint.replace(/\/{1,8}$/, '')}/v1/traces`;
     this.#agent = new TrustingAgent({ caFile: options.caFile, connections: 1, connectTimeoutMs: timeoutMs });
   }
@@ -95,7 +102,7 @@ export class SpanExporter {
   }
 
   #count(outcome: 'exported' | 'dropped', spans: number): void {
-    this.#options.metrics.spans.inc({ outcome }, spans);
+    this.#spans.inc({ outcome }, spans);
   }
 
   #tell(error: unknown): void {

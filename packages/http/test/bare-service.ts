@@ -15,6 +15,8 @@ export interface BareService {
   logLines: string[];
   /** Number of tokens that were reviewed. */
   readonly judged: number;
+  /** Returns the requests of that kind, by the metrics. */
+  inFlight(kind: string): Promise<number>;
   stop(graceMs?: number): Promise<unknown>;
 }
 
@@ -60,6 +62,10 @@ export async function startBareService(operations: readonly Operation[], options
     logLines,
     get judged() {
       return judged;
+    },
+    async inFlight(kind) {
+      const metric = await metrics.registry.getSingleMetric('atrium_http_requests_in_flight')?.get();
+      return metric?.values.find(({ labels }) => labels.kind === kind)?.value ?? 0;
     },
     stop: (graceMs = 0) => listener.stop(graceMs),
   };

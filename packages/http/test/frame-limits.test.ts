@@ -93,7 +93,7 @@ describe('the limits of the frame around every request', () => {
     const controller = new AbortController();
     const request = fetch(`${service.url}/api/slow`, { signal: controller.signal }).catch((error: unknown) => error);
     await eventually(
-      async () => (await service.metrics.inFlight.get()).values.find(({ labels }) => labels.kind === 'short')?.value,
+      () => service.inFlight('short'),
       (count) => count === 1,
     );
     controller.abort();
@@ -108,7 +108,7 @@ describe('the limits of the frame around every request', () => {
   it('answers 429 with Retry-After when too many are in flight, and probes all the same', async () => {
     const held = Array.from({ length: 3 }, () => fetch(`${service.url}/api/slow`));
     await eventually(
-      async () => (await service.metrics.inFlight.get()).values.find(({ labels }) => labels.kind === 'short')?.value,
+      () => service.inFlight('short'),
       (count) => count === 3,
     );
     const refused = await fetch(`${service.url}/api/tagged`);
@@ -229,7 +229,7 @@ describe('the limits of the frame around every request', () => {
     const stopping = await startBareService(operations);
     const held = fetch(`${stopping.url}/api/slow`);
     await eventually(
-      async () => (await stopping.metrics.inFlight.get()).values.find(({ labels }) => labels.kind === 'short')?.value,
+      () => stopping.inFlight('short'),
       (count) => count === 1,
     );
     const stopped = stopping.stop(60_000);

@@ -71,8 +71,7 @@ describe('pipelined requests and unread answers', () => {
     });
     return read;
   };
-  const inFlight = async (kind: string) =>
-    (await service.metrics.inFlight.get()).values.find(({ labels }) => labels.kind === kind)?.value ?? 0;
+  const inFlight = (kind: string) => service.inFlight(kind);
   const statuses = () =>
     Promise.all(Array.from({ length: maxInFlight }, () => fetch(`${service.url}/api/tagged`).then(({ status }) => status)));
   const all200 = Array.from({ length: maxInFlight }, () => 200);

@@ -70,8 +70,7 @@ describe('LIM-08 bodies that do not come', () => {
     );
     return socket;
   };
-  const inFlight = async (kind: string) =>
-    (await service.metrics.inFlight.get()).values.find(({ labels }) => labels.kind === kind)?.value ?? 0;
+  const inFlight = (kind: string) => service.inFlight(kind);
   const honest = async (address: string) => {
     const headers = { 'content-type': 'application/json', 'x-forwarded-for': address };
     const write = await fetch(`${service.url}/api/echo`, { method: 'POST', headers, body: '{"name":"jane"}' });

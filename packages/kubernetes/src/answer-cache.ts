@@ -1,4 +1,5 @@
 import { atMostBytes } from '@atrium/http/limits/bounded-cache.ts';
+import { reportCache } from '@atrium/http/limits/reports.ts';
 import type { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { LRUCache } from 'lru-cache';
 import { abortable } from './deadline.ts';
@@ -35,7 +36,7 @@ export class AnswerCache<T> {
     this.#answers = new LRUCache(atMostBytes<{ answer: T; until: number }>(maxBytes, ({ answer }) => bytesOf(answer)));
     this.#lifetimeMs = lifetimeMs;
     this.#clock = clock;
-    metrics.cache(() => ({ name, entries: this.#answers.size }));
+    reportCache(metrics, name, () => this.#answers.size);
   }
 
   /**

@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import type { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { beginCall, type OutgoingCall } from '@atrium/http/telemetry/tracing.ts';
 import { badRequest } from '@atrium/objects/status.ts';
+import { callTimes } from './call-times.ts';
 import type { Connection } from './connection.ts';
 import { abortable, Deadline } from './deadline.ts';
 import { destroyAll, type Pools, poolOptions, unboundedPool } from './pools.ts';
@@ -38,6 +39,7 @@ export interface PassageOptions {
 /** Connections for forwarded requests, apart from those of the service: a caller who holds many open does not delay its calls. */
 export class Passage {
   readonly #options: PassageOptions;
+  readonly #times: ReturnType<typeof callTimes>;
   readonly #origin: URL;
   readonly #prefix: string;
   readonly #pools: Readonly<Record<'ours' | 'theirs', Pools>>;
@@ -45,6 +47,7 @@ export class Passage {
   constructor(options: PassageOptions) {
     const { connection, requestTimeoutMs } = options;
     this.#options = options;
+    this.#times = callTimes(options.metrics);
     this.#origin = new URL(connection.server);
     this.#prefix = this.#origin.pathname.replace(/\/$/, '');
     const { origin } = this.#origin;
@@ -136,7 +139,7 @@ export class Passage {
     const isUnbounded = call.isLong && label !== 'pass upgrade';
     const deadline = new Deadline(call.signal, silenceMs);
     if (isUnbounded) deadline.release();
-    const endTimer = this.#options.metrics.upstream.startTimer({ call: label });
+    const endTimer = this.#times.startTimer({ call: label });
     const outgoing = beginCall({ name: label, method: call.method, server: this.#origin.host }, endTimer);
     try {
       const answer = await send(deadline.signal, outgoing.headers);

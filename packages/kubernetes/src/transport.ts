@@ -1,4 +1,5 @@
 import { setTimeout as sleep, setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import { reportPlaces } from '@atrium/http/limits/reports.ts';
 import { Semaphore } from '@atrium/http/limits/semaphore.ts';
 import type { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { beginCall } from '@atrium/http/telemetry/tracing.ts';
@@ -6,6 +7,7 @@ import { parseExact } from '@atrium/objects/json.ts';
 import { badRequest, StatusError, serviceUnavailable, timedOut, unknownPath } from '@atrium/objects/status.ts';
 import type { Logger } from 'pino';
 import { type Dispatcher, Pool } from 'undici';
+import { callTimes } from './call-times.ts';
 import { ServerClock } from './clock.ts';
 import type { Connection } from './connection.ts';
 import { abortable, Deadline } from './deadline.ts';
@@ -90,7 +92,7 @@ export class Transport {
   readonly #pools: Readonly<Record<'ours' | 'theirs', Pools>>;
   readonly #prefix: string;
   readonly #timeoutMs: number;
-  readonly #metrics: Metrics;
+  readonly #times: ReturnType<typeof callTimes>;
   readonly serverClock: ServerClock;
   readonly #turns = { ours: new Semaphore(turns), theirs: new Semaphore(turns) };
   #failure: string | undefined;
@@ -108,7 +110,7 @@ export class Transport {
     this.#host = host;
     this.#prefix = pathname.replace(/\/$/, '');
     this.#timeoutMs = requestTimeoutMs;
-    this.#metrics = metrics;
+    this.#times = callTimes(metrics);
     const pools = (showsCertificate: boolean) => {
       const shared = poolOptions(connection, requestTimeoutMs, showsCertificate);
       return {
@@ -117,7 +119,7 @@ export class Transport {
       };
     };
     this.#pools = { ours: pools(true), theirs: pools(false) };
-    for (const places of Object.values(this.#turns)) metrics.countPlaces('kubernetes', places);
+    for (const places of Object.values(this.#turns)) reportPlaces(metrics, 'kubernetes', places);
   }
 
   /** Returns the error code of the last attempt, undefined if it got an answer. */
@@ -179,7 +181,7 @@ export class Transport {
 
   async #send(pool: Pool, call: ApiCall, credential: Credential, deadline: Deadline): Promise<UpstreamResponse> {
     const options = this.#requestOptions(call, credential);
-    const endTimer = this.#metrics.upstream.startTimer({ call: call.call });
+    const endTimer = this.#times.startTimer({ call: call.call });
     const outgoing = beginCall({ name: call.call, method: call.method, server: this.#host }, endTimer);
     const headers = { ...outgoing.headers, ...options.headers };
     const sentAt = performance.now();

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type RateExceeded, RateLimit } from '@atrium/http/limits/rate-limit.ts';
+import { reportPlaces } from '@atrium/http/limits/reports.ts';
 import { KeyedSemaphore, Semaphore } from '@atrium/http/limits/semaphore.ts';
 import { neverAborts } from '@atrium/kubernetes/deadline.ts';
 import type { AuditOrigin } from '../../audit/audit.ts';
@@ -100,8 +101,8 @@ export class PasswordCheck {
     furtherProof?: FurtherProof,
   ) {
     const { config, clock, metrics } = services;
-    metrics.countPlaces('passwords', this.#turns);
-    metrics.countPlaces('directory', this.#directoryTurns);
+    reportPlaces(metrics, 'passwords', this.#turns);
+    reportPlaces(metrics, 'directory', this.#directoryTurns);
     this.#services = services;
     this.#accounts = accounts;
     this.#passwords = passwords;

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomBytes } from 'node:crypto';
+import type { Counter } from '@atrium/http/telemetry/metrics.ts';
 import { clusterEventNamespace, createEvent } from '@atrium/kubernetes/events.ts';
 import { LRUCache } from 'lru-cache';
 import type { AuditEvent } from '../../audit/audit.ts';
@@ -39,6 +40,7 @@ type Loss = 'limited' | 'dropped' | 'failed';
  */
 export class UserEvents {
   readonly #services: EventServices;
+  readonly #counter: Counter<'outcome'>;
   readonly #stopping = new AbortController();
   readonly #buckets = new LRUCache<string, { left: number; at: number }>({ max: maxUsers });
   readonly #waiting: Waiting[] = [];
@@ -50,6 +52,11 @@ export class UserEvents {
 
   constructor(services: EventServices) {
     this.#services = services;
+    this.#counter = services.metrics.counter({
+      name: 'atrium_user_events_total',
+      help: 'Kubernetes Events on users, by outcome (written; limited by the rate of a user; dropped by the full queue; failed).',
+      labelNames: ['outcome'],
+    });
   }
 
   /** Adds an Event to the queue. Never throws. */
@@ -91,14 +98,14 @@ export class UserEvents {
   }
 
   async #write({ event, user: { name, uid }, time }: Waiting): Promise<void> {
-    const { client, metrics } = this.#services;
+    const { client } = this.#services;
     const type = event.outcome === 'success' && event.audit !== 'UserLocked' ? 'Normal' : 'Warning';
     const involvedObject = { apiVersion: userApiVersion, kind: 'User', name, uid };
     const suffix = randomBytes(8).toString('hex');
     const told = { type, reason: event.audit, message: messageOf(event), action: event.audit } as const;
     try {
       await createEvent(client, { namespace: clusterEventNamespace, involvedObject, suffix, ...told, time }, this.#stopping.signal);
-      metrics.userEvents.inc({ outcome: 'written' });
+      this.#counter.inc({ outcome: 'written' });
     } catch (error) {
       this.#lose('failed', event, error);
     }
@@ -106,8 +113,8 @@ export class UserEvents {
 
   /** Logs once a minute, because an attacker may cause thousands. The audit trail has each of them. */
   #lose(outcome: Loss, { audit, target }: AuditEvent, error?: unknown): void {
-    const { log, metrics, clock } = this.#services;
-    metrics.userEvents.inc({ outcome });
+    const { log, clock } = this.#services;
+    this.#counter.inc({ outcome });
     if (clock() - this.#loggedAt < logEveryMs) return;
     this.#loggedAt = clock();
     log.warn({ audit, user: target?.name, outcome, err: error }, 'Event could not be written');

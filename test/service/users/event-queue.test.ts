@@ -78,7 +78,12 @@ describe('the queue of Events on users', () => {
     const send = (user: string) =>
       events.send({ audit: 'LoginSucceeded', outcome: 'success', target: { name: user, uid: `uid of ${user}` } });
     const counted = async () =>
-      Object.fromEntries((await metrics.userEvents.get()).values.map(({ labels, value }) => [String(labels.outcome), value]));
+      Object.fromEntries(
+        ((await metrics.registry.getSingleMetric('atrium_user_events_total')?.get())?.values ?? []).map(({ labels, value }) => [
+          String(labels.outcome),
+          value,
+        ]),
+      );
     const stop = async () => {
       release();
       await events.stop();
@@ -99,6 +104,11 @@ describe('the queue of Events on users', () => {
         { msg: 'Event could not be written', outcome: 'dropped' },
       ]);
       queue.release();
+      // The stop waits for a moment only.
+      await eventually(
+        () => queue.asked(),
+        (asked) => asked === 1_200 - dropped,
+      );
       await queue.events.stop();
       expect(queue.asked()).to.equal(1_200 - dropped);
       expect(await queue.counted()).to.include({ written: 1_200 - dropped, dropped });

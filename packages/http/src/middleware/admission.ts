@@ -1,8 +1,10 @@
 import { Readable } from 'node:stream';
 import { StatusError, timedOut, tooManyRequests } from '@atrium/objects/status.ts';
 import type { Context, Middleware } from 'koa';
+import type { Counter } from 'prom-client';
 import { runInFlow } from '../limits/flow.ts';
 import { networkOf } from '../limits/rate-limit.ts';
+import { reportPlaces } from '../limits/reports.ts';
 import { ConcurrencyLimit, Semaphore } from '../limits/semaphore.ts';
 import type { RequestBounds, RequestClass } from '../operation.ts';
 import type { Kind, RequestLifetime } from '../request-deadline.ts';
@@ -43,6 +45,7 @@ const placesOf = (all: number, part: number): number => Math.max(leastPlaces, Ma
  */
 export class Admission implements RequestBounds {
   readonly #options: AdmissionOptions;
+  readonly #refused: Counter<'class'>;
   readonly #inFlight: Record<Kind, number> = { receiving: 0, short: 0, unread: 0, long: 0 };
   readonly #classes: Readonly<Record<RequestClass, Semaphore>>;
   readonly #unfinished: UnfinishedBodies;
@@ -53,7 +56,19 @@ export class Admission implements RequestBounds {
   constructor(options: AdmissionOptions) {
     const { maxInFlight, metrics } = options;
     this.#options = options;
-    metrics.countInFlight(() => this.#inFlight);
+    metrics.read(
+      {
+        name: 'atrium_http_requests_in_flight',
+        help: 'Requests by kind: receiving (the body has not arrived), short, unread (the answer waits for its reader), and long such as watches.',
+        labelNames: ['kind'],
+      },
+      () => Object.entries(this.#inFlight).map(([kind, count]) => [{ kind }, count] as const),
+    );
+    this.#refused = metrics.counter({
+      name: 'atrium_http_requests_refused_total',
+      help: 'Requests answered 429 because their flow has no place left, by class (people, strangers, static), or because there are too many of their kind (receiving, long).',
+      labelNames: ['class'],
+    });
     this.#unfinished = new UnfinishedBodies(maxInFlight, options.bodyTimeoutMs);
     this.#unread = new UnreadAnswers(maxInFlight);
     this.#classes = {
@@ -75,8 +90,8 @@ export class Admission implements RequestBounds {
     // Many people may share a network, and log in at the same time.
     const maxOfFlow = name === 'people' ? ofFlow : atOnce;
     const places = new Semaphore({ atOnce, ofFlow, maxOfFlow, maxWaiting: atOnce, what });
-    this.#options.metrics.countPlaces(name, places);
-    this.#options.metrics.refused.inc({ class: name }, 0);
+    reportPlaces(this.#options.metrics, name, places);
+    this.#refused.inc({ class: name }, 0);
     return places;
   }
 
@@ -142,7 +157,7 @@ export class Admission implements RequestBounds {
       else lifetime.takePlace(() => places.leave(key));
     };
     const refused = (error: unknown) => {
-      if (error instanceof StatusError && error.status.code === 429) this.#options.metrics.refused.inc({ class: requestClass });
+      if (error instanceof StatusError && error.status.code === 429) this.#refused.inc({ class: requestClass });
       throw error;
     };
     try {
@@ -229,7 +244,7 @@ export class Admission implements RequestBounds {
   }
 
   #refuse(kind: Kind): StatusError {
-    this.#options.metrics.refused.inc({ class: kind });
+    this.#refused.inc({ class: kind });
     return tooManyRequests('too many requests are in flight, try again');
   }
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Metrics } from '@atrium/http/telemetry/metrics.ts';
+import { controllerMetrics } from './controller-metrics.ts';
 import { LeaderElector, type LeaderElectorOptions } from './leader-elector.ts';
 import { backlogFrom, type Outcome, WorkQueue, type WorkQueueOptions } from './work-queue.ts';
 
@@ -88,16 +89,15 @@ export class Controller {
     const queue = new WorkQueue({ ...this.#services, ...this.#settings });
     const term = this.#settings.begin(signal);
     const { sources } = term;
-    const { metrics } = this.#services;
-    const controller = this.#settings.name.replace(/^atrium-/, '');
+    const metrics = controllerMetrics(this.#services.metrics, this.#settings.name.replace(/^atrium-/, ''));
     const { clock = () => performance.now() } = this.#services;
     const report = (fields: Step) => this.#services.log.info({ lease: this.#settings.name, ...fields }, 'reconciling a backlog');
     const progress = new Progress(report, clock);
-    const endReport = metrics.queue(controller, { depth: () => queue.depth, done: () => progress.done });
+    const endReport = metrics.reportQueue({ depth: () => queue.depth, done: () => progress.done });
     const forget = sources.map((source) => source.onChange((key) => queue.add(key)));
     const work = {
       async reconcile(key: string) {
-        const end = metrics.reconciliations.startTimer({ controller });
+        const end = metrics.begin();
         try {
           return await term.reconcile(key, signal);
         } finally {
@@ -106,7 +106,7 @@ export class Controller {
         }
       },
       onFailure(key: string, error: unknown) {
-        metrics.reconcileFailures.inc({ controller });
+        metrics.countFailure();
         term.onFailure(key, error);
       },
     };

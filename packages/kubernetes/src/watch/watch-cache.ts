@@ -6,6 +6,7 @@ import type { KubernetesObject } from '../resource.ts';
 import { compareResourceVersions } from '../resource-version.ts';
 import { Slices } from '../slices.ts';
 import { staleAfterMs, TooManyObjects, WatchLoop, type WatchLoopParts } from './watch-loop.ts';
+import { reportWatch } from './watch-metrics.ts';
 
 /** Parts that all watch caches of a service share. */
 export interface WatchCacheParts extends WatchLoopParts {
@@ -77,7 +78,7 @@ export class WatchCache<Row> {
       pageSize,
       sink: { list: () => this.#list(), event: (event) => this.#event(event), failed: () => this.#failed() },
     });
-    this.#forget = parts.metrics.watch(() => ({ name, ageSeconds: this.ageSeconds(), restarts: this.restarts, objects: this.size }));
+    this.#forget = reportWatch(parts.metrics, name, this);
   }
 
   start(): void {

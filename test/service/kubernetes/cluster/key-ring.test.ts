@@ -1,5 +1,6 @@
 import { createLog } from '@atrium/http/telemetry/log.ts';
 import { Metrics } from '@atrium/http/telemetry/metrics.ts';
+import { callTimes } from '@atrium/kubernetes/call-times.ts';
 import { KubernetesClient } from '@atrium/kubernetes/kubernetes-client.ts';
 import { StatusError } from '@atrium/objects/status.ts';
 import { expect } from 'chai';
@@ -67,7 +68,7 @@ describe('the key ring', () => {
     });
   const store = (keys: unknown) => storeEntry('atrium-keys', 'seal.jwks', keys);
   const readings = async () => {
-    const { values } = await metrics.upstream.get();
+    const { values } = await callTimes(metrics).get();
     return (
       values.find(({ metricName, labels }) => metricName?.endsWith('_count') && labels.call === 'get secrets' && labels.outcome === 200)
         ?.value ?? 0
