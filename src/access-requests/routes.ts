@@ -9,7 +9,7 @@ import { dryRun } from '@atrium/objects/write-options.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
 import { auditCaller } from '../audit/audit.ts';
-import { isLive, liveParameters } from '../collection/live-list-answer.ts';
+import { isLive, liveParameters, visibleLiveDescription } from '../collection/live-list-answer.ts';
 import { sendJson, sendPage } from '../collection/page.ts';
 import { listAnswer, listQuery, listSchema } from '../collection/schema.ts';
 import type { Account } from '../users/record/account.ts';
@@ -42,8 +42,6 @@ const noRequest: AnswerDescription = { description: 'The request does not exist,
 const stepUp: AnswerDescription = { description: 'Also if the policy requires a recent login: cause `StepUpRequired`.' };
 const theRequest: AnswerDescription = { description: 'The request.', content: { [json]: accessRequestSchema } };
 
-const liveDescription =
-  ' With `watch=true` and `Accept: text/event-stream`: the changes as events, as for users. Ends with 410 once the caller may see other objects.';
 const requestQuery = listQuery(requestProperties).extend({
   inbox: z
     .enum(['true', 'false'], 'must be true or false')
@@ -85,7 +83,7 @@ const listPoliciesOperation = (context: AccessContext, live: LiveAccess) =>
     paths: ['/auth/v1/accesspolicies'],
     tag,
     summary: 'Lists the policies that let the caller ask for access',
-    description: `Callers who may list AccessPolicies see all, with their subjects and approvers.${live ? liveDescription : ''}`,
+    description: `Callers who may list AccessPolicies see all, with their subjects and approvers.${live ? ` ${visibleLiveDescription}` : ''}`,
     credential: 'required',
     before: [compressed, longRunning((ctx) => live !== undefined && isLive(ctx))],
     query: live ? listQuery(policyProperties).extend(liveParameters) : listQuery(policyProperties),
@@ -140,7 +138,7 @@ const listRequestsOperation = (context: AccessContext, live: LiveAccess) =>
     paths: ['/auth/v1/accessrequests'],
     tag,
     summary: "Lists the caller's requests, and those that the caller may decide on",
-    description: `Callers who may list AccessRequests see all.${live ? liveDescription : ''}`,
+    description: `Callers who may list AccessRequests see all.${live ? ` ${visibleLiveDescription}` : ''}`,
     credential: 'required',
     before: [compressed, longRunning((ctx) => live !== undefined && isLive(ctx))],
     query: live ? requestQuery.extend(liveParameters) : requestQuery,

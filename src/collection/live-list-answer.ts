@@ -4,12 +4,12 @@ import { shownAsBoolean, wholeNumber } from '@atrium/http/input.ts';
 import { cutWhenStuck } from '@atrium/http/slow-clients.ts';
 import { Deadline } from '@atrium/kubernetes/deadline.ts';
 import type { WatchCache } from '@atrium/kubernetes/watch/watch-cache.ts';
-import { badParameter } from '@atrium/objects/status.ts';
+import { badParameter, expired } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
 import type { Lister } from './lister.ts';
 import { ChangeLog, type LiveRow, liveList, versionToResumeAfter } from './live-list.ts';
-import type { ListProperties } from './properties.ts';
+import type { ListProperties, Predicate } from './properties.ts';
 import { parseQuery, type Scope } from './query.ts';
 import type { ListParameters } from './schema.ts';
 import { type RightCheck, type WhileAllowedOptions, whileAllowed } from './while-allowed.ts';
@@ -30,6 +30,10 @@ export const liveParameters = {
 /** Describes the events of a live list. @param nouns plural of the objects */
 export const liveDescription = (nouns: string): string =>
   `Sends server-sent events with \`watch=true\` and \`Accept: text/event-stream\`: ADDED, MODIFIED, DELETED, BOOKMARK and ERROR, with \`{"type","object"}\` as data and the resource version as id. Begins with the present ${nouns}, unless the stream resumes at the version in \`Last-Event-ID\` or \`resourceVersion\`. Ends when the caller loses the right to watch ${nouns}, or when the credential expires.`;
+
+/** Describes the events of a live list that shows some rows to callers without the right on all. */
+export const visibleLiveDescription =
+  'With `watch=true` and `Accept: text/event-stream`: the changes as events, as for users. Ends with 410 once the caller may see other objects.';
 
 /** States the type of the events in words alone: with two types, generated clients return a union for every list. */
 export const liveAnswerDescription = 'The list, a page of it, or the events as `text/event-stream`.';
@@ -97,13 +101,18 @@ export class LiveLists<Row extends LiveRow> {
     const after = versionToResumeAfter(ctx, parameters);
     if (after !== undefined) await cache.whenReady(after, signal);
 
-    const lasting = whileAllowed(ctx, { check, caller, signal }, this.#guard);
+    const told = scope && new Map<string, string>();
+    const checkRows: RightCheck = async (...checked) => {
+      await check(...checked);
+      if (told) this.#requireFitting(told, fits);
+    };
+    const lasting = whileAllowed(ctx, { check: checkRows, caller, signal }, this.#guard);
     const seconds = Math.min(parameters.timeoutSeconds ?? maxSeconds, maxSeconds);
     const closed = new AbortController();
     // `AbortSignal.timeout` would be kept until its time, half an hour after a client that has left at once.
     const lifetime = new Deadline(AbortSignal.any([lasting.signal, closed.signal]), seconds * 1000);
     const over = lifetime.signal;
-    const text = liveList({ cache, changes: this.#changes, apiVersion, kind, fits, textOf, after, signal: over });
+    const text = liveList({ cache, changes: this.#changes, apiVersion, kind, fits, textOf, told, after, signal: over });
     const stream = Readable.from(text, { objectMode: false, highWaterMark });
     const watchdog = cutWhenStuck(ctx.req.socket, { stuckMs, over });
     ctx.state.lifetime.onClose(() => {
@@ -117,7 +126,17 @@ export class LiveLists<Row extends LiveRow> {
     ctx.body = stream;
     ctx.flushHeaders();
   }
+
+  /** Requires that unchanged rows which the client has still fit: no event names a row that time or another object hides. @throws StatusError 410 */
+  #requireFitting(told: ReadonlyMap<string, string>, fits: Predicate<Row> | undefined): void {
+    for (const [name, version] of told) {
+      const row = this.#options.cache.get(name);
+      if (row?.resourceVersion === version && fits?.(row) === false) throw visibilityChanged();
+    }
+  }
 }
+
+export const visibilityChanged = () => expired('the objects that you may see can be others now; start again');
 
 /** Reports whether the request accepts an event stream, with or without parameters and other media types. */
 const accepts = (ctx: Context): boolean =>

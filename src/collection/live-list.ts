@@ -24,6 +24,11 @@ interface LiveListOptions<Row extends LiveRow> {
   fits: Predicate<Row> | undefined;
   /** Returns the JSON that the client may see of a row. Undefined for the whole text. */
   textOf?: ((row: Row) => string) | undefined;
+  /**
+   * Versions of the rows that the client has, by name. Set if time or other objects decide, too, which rows fit: a row that no longer fits
+   * when it is deleted is DELETED as well.
+   */
+  told?: Map<string, string> | undefined;
   /** Version of the last event that the client has seen. Undefined to begin with the existing rows. */
   after: string | undefined;
   /** Ends the stream. A StatusError as its reason is sent before. */
@@ -68,7 +73,7 @@ async function* changeEvents<Row extends LiveRow>(options: LiveListOptions<Row>,
   }
 }
 
-type Shown<Row extends LiveRow> = Pick<LiveListOptions<Row>, 'fits' | 'textOf'>;
+type Shown<Row extends LiveRow> = Pick<LiveListOptions<Row>, 'fits' | 'textOf' | 'told'>;
 
 function pass<Row extends LiveRow>(change: LoggedChange<Row>, progress: Progress, shown: Shown<Row>): string | undefined {
   progress.position += 1;
@@ -90,24 +95,28 @@ async function silence<Row extends LiveRow>(options: LiveListOptions<Row>, progr
 }
 
 async function* initialEvents<Row extends LiveRow>(options: LiveListOptions<Row>, version: string): AsyncGenerator<string> {
-  const { cache, fits, textOf, signal } = options;
+  const { cache, fits, textOf, told, signal } = options;
   let seen = 0;
   for (const row of cache.values()) {
     if (signal.aborted) return;
     seen += 1;
     // Rows that have changed since are sent as changes.
     const isChangedSince = (compareResourceVersions(row.resourceVersion, version) ?? 0) > 0;
-    if (!isChangedSince && (fits === undefined || fits(row))) yield event('ADDED', textOf?.(row) ?? row.text);
-    else if (seen % slice === 0) await yieldToEventLoop();
+    if (!isChangedSince && (fits === undefined || fits(row))) {
+      told?.set(row.name, row.resourceVersion);
+      yield event('ADDED', textOf?.(row) ?? row.text);
+    } else if (seen % slice === 0) await yieldToEventLoop();
   }
   yield bookmark(options, version);
 }
 
-function eventOf<Row extends LiveRow>(change: LoggedChange<Row>, { fits, textOf }: Shown<Row>): string | undefined {
+function eventOf<Row extends LiveRow>(change: LoggedChange<Row>, { fits, textOf, told }: Shown<Row>): string | undefined {
   const { old, new: current, resourceVersion, isLast } = change;
   const id = isLast ? resourceVersion : undefined;
-  const didFit = old !== undefined && (fits === undefined || fits(old));
+  const didFit = old !== undefined && (fits === undefined || told?.has(old.name) || fits(old));
   const doesFit = current !== undefined && (fits === undefined || fits(current));
+  if (doesFit) told?.set(current.name, current.resourceVersion);
+  else if (old) told?.delete(old.name);
   // The new state of a row that no longer fits is hidden from clients who see a part of each row.
   if (textOf && didFit && !doesFit) return event('DELETED', textOf(old), id);
   if (textOf && doesFit) return event(didFit ? 'MODIFIED' : 'ADDED', textOf(current), id);

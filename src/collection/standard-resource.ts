@@ -7,6 +7,7 @@ import { type AnswerDescription, compressed, longRunning, type Operation, operat
 import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
 import type { ResourceKind } from '@atrium/kubernetes/resource-client.ts';
 import { describedPatch, jsonPatchType, patchTypes } from '@atrium/objects/json-patch.ts';
+import { notFound } from '@atrium/objects/status.ts';
 import { deleteOptions, deletionOf, dryRun, warningHeaders, writeQuery } from '@atrium/objects/write-options.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
@@ -16,12 +17,21 @@ import type { Services } from '../services.ts';
 import { bulkAnswers, bulkBody, bulkDescription, bulkQuery, bulkResult } from './bulk-delete.ts';
 import type { Collection } from './collection.ts';
 import { answerList } from './lister.ts';
-import { isLive, type LiveLists, liveAnswerDescription, liveDescription, liveParameters } from './live-list-answer.ts';
+import type { LiveRow } from './live-list.ts';
+import {
+  isLive,
+  type LiveLists,
+  liveAnswerDescription,
+  liveDescription,
+  liveParameters,
+  visibleLiveDescription,
+} from './live-list-answer.ts';
 import { sendJson } from './page.ts';
 import type { ListProperties } from './properties.ts';
 import { listAnswer, listQuery, listSchema } from './schema.ts';
-import { type StandardRow, servedObject } from './standard-row.ts';
+import { servedObject } from './standard-row.ts';
 import { type Patched, StandardWrites, type Strategy, type Written } from './standard-writes.ts';
+import { answerVisible, type SelectVisible } from './visible-rows.ts';
 import { rightCheck } from './while-allowed.ts';
 
 /** Words of an operation that differ from resource to resource. Answers replace or extend the standard ones. */
@@ -31,7 +41,26 @@ interface Words {
   answers?: Record<number, AnswerDescription>;
 }
 
-export interface StandardResource<Row extends StandardRow, New, Patch extends Patched> {
+type ServedRow = LiveRow & { readonly uid: string };
+
+/** Lists that show some rows to callers without the right on all of them. */
+interface VisibleLists<Row> extends Words {
+  /** Query parameters in addition to those of every list. */
+  parameters?: z.ZodObject<Record<never, z.ZodType>>;
+  select: SelectVisible<Row>;
+}
+
+interface Deletion<Row> extends Words {
+  audit: WriteAuditName;
+  /** Objects of the caller, which the service account deletes for callers without the right. Default: there are none. */
+  own?: {
+    isOwn(row: Row, caller: Caller): boolean;
+    /** Returns the User record that owns an object, for the audit trail. */
+    ownerOf(row: Row): AuditTarget;
+  };
+}
+
+export interface StandardResource<Row extends ServedRow, New, Patch extends Patched> {
   kind: ResourceKind;
   /** Path of the list: `/auth/v1/groups`. The path of an object appends `/NAME`. */
   path: string;
@@ -42,26 +71,41 @@ export interface StandardResource<Row extends StandardRow, New, Patch extends Pa
   nouns: { one: string; many: string };
   /** Schema of a name in a path. */
   name: z.ZodType<string>;
+  /** Name of that parameter; default: `name`. */
+  nameParameter?: string;
   /** Schema of an object in answers. */
   schema: z.ZodType;
   properties: ListProperties<Row>;
   /** Returns the JSON text of a written object for the answer. Default: the object without `metadata.managedFields`. */
   textOf?(object: KubernetesObject): string;
-  strategy: Strategy<New, Patch>;
-  get: Words;
-  create: Words & { audit: WriteAuditName };
+  /** Undefined for a resource whose objects are neither created nor changed by the standard operations. */
+  strategy?: Strategy<New, Patch>;
+  /** Undefined for lists of all objects, for callers with the right to list them. */
+  list?: VisibleLists<Row>;
+  /** Undefined for a resource whose objects are not read one by one. */
+  get?: Words;
+  /** Undefined for a resource whose objects are created by another operation. */
+  create?: Words & { audit: WriteAuditName };
   /** Undefined for a resource whose objects cannot be changed. */
   patch?: Words & { audit: WriteAuditName; example: Parameters<typeof describedPatch>[1][number] };
-  delete: Words & { audit: WriteAuditName };
+  /** Undefined for a resource whose objects are deleted by another operation. */
+  delete?: Deletion<Row>;
   /** Undefined for a resource whose objects are deleted one by one. */
   deleteMany?: { summary: string; resultKind: string };
+}
+
+type NamedDeletion = { name: string } & ReturnType<typeof deletionOf>;
+
+interface AuditTarget {
+  name: string;
+  uid: string;
 }
 
 const json = 'application/json';
 const versionHeader = { ETag: 'The resource version.' };
 
 /** Creates the operations of a resource. @param live undefined if its lists are not followed */
-export function standardOperations<Row extends StandardRow, New, Patch extends Patched>(
+export function standardOperations<Row extends ServedRow, New, Patch extends Patched>(
   services: Services,
   collection: Collection<Row>,
   resource: StandardResource<Row, New, Patch>,
@@ -70,20 +114,20 @@ export function standardOperations<Row extends StandardRow, New, Patch extends P
   const standard = new StandardOperations(services, collection, resource);
   return [
     standard.list(live),
-    standard.get(),
-    standard.create(),
+    ...(resource.get ? [standard.get(resource.get)] : []),
+    ...(resource.create ? [standard.create(resource.create)] : []),
     ...(resource.patch ? [standard.patch(resource.patch)] : []),
-    standard.delete(),
-    ...(resource.deleteMany ? [standard.deleteMany(resource.deleteMany)] : []),
+    ...(resource.delete ? [standard.delete(resource.delete)] : []),
+    ...(resource.delete && resource.deleteMany ? [standard.deleteMany(resource.deleteMany, resource.delete)] : []),
   ];
 }
 
-class StandardOperations<Row extends StandardRow, New, Patch extends Patched> {
+class StandardOperations<Row extends ServedRow, New, Patch extends Patched> {
   readonly #services: Services;
   readonly #collection: Collection<Row>;
   readonly #resource: StandardResource<Row, New, Patch>;
   readonly #writes: StandardWrites<New, Patch>;
-  readonly #params: z.ZodObject<{ name: z.ZodType<string> }>;
+  readonly #params: z.ZodObject<Record<string, z.ZodType<string>>>;
   readonly #object: AnswerDescription;
   readonly #hidden: AnswerDescription;
   readonly #absent: AnswerDescription;
@@ -92,37 +136,45 @@ class StandardOperations<Row extends StandardRow, New, Patch extends Patched> {
     this.#services = services;
     this.#collection = collection;
     this.#resource = resource;
-    const { kind, name, nouns, schema, strategy } = resource;
+    const { kind, name, nameParameter = 'name', nouns, schema, strategy } = resource;
     this.#writes = new StandardWrites(services, collection.cache, kind, strategy);
-    this.#params = z.object({ name });
+    this.#params = z.object({ [nameParameter]: name });
     this.#object = { description: `The ${nouns.one}.`, content: { [json]: schema }, headers: versionHeader };
     this.#hidden = { description: `RBAC denies it, also if the ${nouns.one} does not exist.` };
     this.#absent = { description: `The ${nouns.one} does not exist.` };
   }
 
   list(live: LiveLists<Row> | undefined): Operation {
-    const { kind, ids, nouns, path, tag, schema, properties } = this.#resource;
+    const { kind, ids, nouns, path, tag, schema, properties, list: visible } = this.#resource;
     const { access } = this.#services;
-    const list = { access, right: Object.freeze({ ...kind.type, verb: 'list' }), lister: this.#collection.lister };
+    const { lister } = this.#collection;
+    const list = { access, right: Object.freeze({ ...kind.type, verb: 'list' }), lister };
+    const query = listQuery(properties).extend(visible?.parameters?.shape ?? {});
+    const description = [
+      ...(visible?.description === undefined ? [] : [visible.description]),
+      ...(live ? [visible ? visibleLiveDescription : liveDescription(nouns.many)] : []),
+    ].join(' ');
     const answer = listAnswer(listSchema(schema, { apiVersion: `${kind.type.group}/${kind.type.version}`, kind: `${kind.kind}List` }));
     return operation({
       id: `List${ids.many}`,
       method: 'GET',
       paths: [path],
       tag,
-      summary: `Lists ${nouns.many}, filtered, sorted and in pages${live ? ', or watches them' : ''}`,
-      ...(live && { description: liveDescription(nouns.many) }),
+      summary: `${visible?.summary ?? `Lists ${nouns.many}, filtered, sorted and in pages`}${live ? ', or watches them' : ''}`,
+      ...(description !== '' && { description }),
       credential: 'required',
       before: [compressed, longRunning((ctx) => live !== undefined && isLive(ctx))],
-      query: live ? listQuery(properties).extend(liveParameters) : listQuery(properties),
+      query: live ? query.extend(liveParameters) : query,
       // Clients send these parameters whether or not the feature is on, and accept a list.
       ignoredQuery: Object.keys(liveParameters),
       answers: {
         200: live ? { ...answer, description: liveAnswerDescription } : answer,
         403: { description: 'RBAC denies it.' },
         410: { description: '`continue` is older than an hour.' },
+        ...visible?.answers,
       },
       handle(request) {
+        if (visible) return answerVisible({ access, lister, live, select: visible.select }, request);
         const { ctx, caller, query, signal } = request;
         if (!live || !isLive(ctx)) return answerList(list, request);
         const check = rightCheck(access, { ...kind.type, verb: 'watch' }, caller.identity.name);
@@ -131,17 +183,18 @@ class StandardOperations<Row extends StandardRow, New, Patch extends Patched> {
     });
   }
 
-  get(): Operation {
-    const { ids, path, tag, get } = this.#resource;
+  get(words: Words): Operation {
+    const { ids, tag } = this.#resource;
     return operation({
-      ...this.#words(get, { 200: this.#object, 403: this.#hidden, 404: this.#absent }),
+      ...this.#words(words, { 200: this.#object, 403: this.#hidden, 404: this.#absent }),
       id: `Get${ids.one}`,
       method: 'GET',
-      paths: [`${path}/:name`],
+      paths: [this.#path],
       tag,
       credential: 'required',
       params: this.#params,
-      handle: async ({ ctx, caller, params: { name }, signal }) => {
+      handle: async ({ ctx, caller, params, signal }) => {
+        const name = this.#nameIn(params);
         await this.#writes.require(caller, 'get', name, signal);
         const { text, resourceVersion } = await this.#collection.get(name, signal);
         ctx.set({ ETag: `"${resourceVersion}"`, 'Cache-Control': 'private, no-cache' });
@@ -150,10 +203,10 @@ class StandardOperations<Row extends StandardRow, New, Patch extends Patched> {
     });
   }
 
-  create(): Operation {
-    const { ids, nouns, path, tag, create, strategy } = this.#resource;
+  create({ audit, ...words }: NonNullable<StandardResource<Row, New, Patch>['create']>): Operation {
+    const { ids, nouns, path, tag, strategy } = this.#resource;
     return operation({
-      ...this.#words(create, {
+      ...this.#words(words, {
         201: { ...this.#object, headers: { Location: `Path of the ${nouns.one}.`, ...versionHeader } },
         403: { description: 'RBAC denies it.' },
         409: { description: `A ${nouns.one} of this name exists.` },
@@ -166,12 +219,12 @@ class StandardOperations<Row extends StandardRow, New, Patch extends Patched> {
       credential: 'required',
       query: writeQuery,
       body: z.unknown(),
-      described: { body: { [json]: strategy.newBody } },
+      described: { body: { [json]: strategy?.newBody ?? z.unknown() } },
       handle: async ({ ctx, caller, query, body, signal }) => {
         const request = { body, isDryRun: query.dryRun !== undefined, fieldValidation: query.fieldValidation };
         const written = await this.#writes.create(request, caller, signal);
         const { metadata } = written.object;
-        if (written.isChanged) this.#record(ctx, caller, { audit: create.audit, target: metadata, code: 201 });
+        if (written.isChanged) this.#record(ctx, caller, { audit, target: metadata, code: 201 });
         ctx.status = 201;
         ctx.set('Location', `${this.#services.basePath}${path}/${metadata.name}`);
         this.#send(ctx, written);
@@ -180,7 +233,7 @@ class StandardOperations<Row extends StandardRow, New, Patch extends Patched> {
   }
 
   patch({ audit, example, ...words }: NonNullable<StandardResource<Row, New, Patch>['patch']>): Operation {
-    const { ids, path, tag, strategy } = this.#resource;
+    const { ids, tag, strategy } = this.#resource;
     return operation({
       ...this.#words(words, {
         200: this.#object,
@@ -191,7 +244,7 @@ class StandardOperations<Row extends StandardRow, New, Patch extends Patched> {
       }),
       id: `Patch${ids.one}`,
       method: 'PATCH',
-      paths: [`${path}/:name`],
+      paths: [this.#path],
       tag,
       credential: 'required',
       params: this.#params,
@@ -200,9 +253,10 @@ class StandardOperations<Row extends StandardRow, New, Patch extends Patched> {
       body: z.unknown(),
       described: {
         headers: { 'If-Match': 'ETag of the expected version. Another version is a conflict.' },
-        body: describedPatch(strategy.patch?.body ?? z.unknown(), [example]),
+        body: describedPatch(strategy?.patch?.body ?? z.unknown(), [example]),
       },
-      handle: async ({ ctx, caller, params: { name }, query, body, signal }) => {
+      handle: async ({ ctx, caller, params, query, body, signal }) => {
+        const name = this.#nameIn(params);
         const isJsonPatch = ctx.is(jsonPatchType) !== false;
         const ifMatch = ctx.get('If-Match') || undefined;
         const { fieldValidation } = query;
@@ -214,8 +268,8 @@ class StandardOperations<Row extends StandardRow, New, Patch extends Patched> {
     });
   }
 
-  delete(): Operation {
-    const { ids, path, tag, delete: words } = this.#resource;
+  delete({ audit, own, ...words }: Deletion<Row>): Operation {
+    const { ids, tag } = this.#resource;
     return operation({
       ...this.#words(words, {
         204: { description: 'Gone.' },
@@ -225,23 +279,23 @@ class StandardOperations<Row extends StandardRow, New, Patch extends Patched> {
       }),
       id: `Delete${ids.one}`,
       method: 'DELETE',
-      paths: [`${path}/:name`],
+      paths: [this.#path],
       tag,
       credential: 'required',
       params: this.#params,
       query: z.object({ dryRun }),
       body: deleteOptions,
-      handle: async ({ ctx, caller, params: { name }, query, body, signal }) => {
-        const deletion = deletionOf(query, body);
-        const { uid } = await this.#writes.delete({ name, ...deletion, asCaller: true }, caller, signal);
-        if (!deletion.isDryRun) this.#record(ctx, caller, { audit: words.audit, target: { name, uid }, code: 204 });
+      handle: async ({ ctx, caller, params, query, body, signal }) => {
+        const deletion = { name: this.#nameIn(params), ...deletionOf(query, body) };
+        const target = await (own ? this.#deleteOwnable(own, deletion, caller, signal) : this.#delete(deletion, caller, signal));
+        if (!deletion.isDryRun) this.#record(ctx, caller, { audit, target, code: 204 });
         ctx.status = 204;
       },
     });
   }
 
-  deleteMany({ summary, resultKind }: NonNullable<StandardResource<Row, New, Patch>['deleteMany']>): Operation {
-    const { ids, path, tag, delete: words } = this.#resource;
+  deleteMany({ summary, resultKind }: NonNullable<StandardResource<Row, New, Patch>['deleteMany']>, { audit }: Deletion<Row>): Operation {
+    const { ids, path, tag } = this.#resource;
     const bulkDeleter = this.#collection.bulkDeleter({ deleter: this.#writes, uidOf: ({ uid }) => uid });
     return operation({
       id: `Delete${ids.many}`,
@@ -257,21 +311,55 @@ class StandardOperations<Row extends StandardRow, New, Patch extends Patched> {
       answers: bulkAnswers(resultKind),
       handle: async (request) => {
         const { ctx, caller } = request;
-        const onDeleted = (target: { name: string; uid: string }) => this.#record(ctx, caller, { audit: words.audit, target, code: 204 });
+        const onDeleted = (target: AuditTarget) => this.#record(ctx, caller, { audit, target, code: 204 });
         ctx.body = bulkResult(resultKind, await bulkDeleter.requested(request, onDeleted));
       },
     });
+  }
+
+  async #delete(deletion: NamedDeletion, caller: Caller, signal: AbortSignal): Promise<AuditTarget> {
+    const { uid } = await this.#writes.delete({ ...deletion, asCaller: true }, caller, signal);
+    return { name: deletion.name, uid };
+  }
+
+  /** @throws StatusError 403 whether or not the object exists, 404, 409, 503, 504 */
+  async #deleteOwnable(
+    { isOwn, ownerOf }: NonNullable<Deletion<Row>['own']>,
+    deletion: NamedDeletion,
+    caller: Caller,
+    signal: AbortSignal,
+  ): Promise<AuditTarget> {
+    const { cache, lister } = this.#collection;
+    const { name, preconditions } = deletion;
+    await lister.whenReady(signal);
+    const isOwned = (row: Row | undefined) => row !== undefined && isOwn(row, caller);
+    const asCaller = !isOwned(cache.get(name));
+    if (asCaller) await this.#writes.require(caller, 'delete', name, signal);
+    const row = cache.get(name);
+    if (row === undefined) throw notFound(this.#resource.kind.type, name);
+    // A later object of the name may belong to another user.
+    await this.#writes.delete(
+      { ...deletion, preconditions: { ...preconditions, uid: preconditions.uid ?? row.uid }, asCaller },
+      caller,
+      signal,
+    );
+    return ownerOf(row);
+  }
+
+  get #path(): `${string}/:${string}` {
+    const { path, nameParameter = 'name' } = this.#resource;
+    return `${path}/:${nameParameter}`;
+  }
+
+  #nameIn(params: Record<string, string>): string {
+    return params[this.#resource.nameParameter ?? 'name'] ?? '';
   }
 
   #words({ summary, description, answers }: Words, standard: Record<number, AnswerDescription>) {
     return { summary, ...(description !== undefined && { description }), answers: { ...standard, ...answers } };
   }
 
-  #record(
-    ctx: Context,
-    caller: Caller,
-    { audit, target, code }: { audit: WriteAuditName; target: { name: string; uid: string }; code: number },
-  ) {
+  #record(ctx: Context, caller: Caller, { audit, target, code }: { audit: WriteAuditName; target: AuditTarget; code: number }) {
     this.#services.audit.record({ audit, ...auditWrite(ctx, caller, target), code });
   }
 

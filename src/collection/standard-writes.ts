@@ -96,10 +96,10 @@ export class StandardWrites<New, Patch extends Patched> {
   readonly #services: WriteServices;
   readonly #cache: WriteCache;
   readonly #kind: ResourceKind;
-  readonly #strategy: Strategy<New, Patch>;
+  readonly #strategy: Strategy<New, Patch> | undefined;
 
   /** @param cache the watched objects of the resource */
-  constructor(services: WriteServices, cache: WriteCache, kind: ResourceKind, strategy: Strategy<New, Patch>) {
+  constructor(services: WriteServices, cache: WriteCache, kind: ResourceKind, strategy: Strategy<New, Patch> | undefined) {
     this.#services = services;
     this.#cache = cache;
     this.#kind = kind;
@@ -108,6 +108,7 @@ export class StandardWrites<New, Patch extends Patched> {
 
   /** @throws StatusError 400, 401, 403, 409, 422, 503, 504 */
   async create({ body, isDryRun, fieldValidation }: WriteRequest, caller: Caller, signal: AbortSignal): Promise<Written> {
+    if (this.#strategy === undefined) throw new Error(`a ${this.#kind.kind} has no strategy`);
     const { admit, newBody, errorsOf, beforeCreate, manifestOf, isStrict } = this.#strategy;
     admit?.(caller);
     await this.require(caller, 'create', undefined, signal);
@@ -135,7 +136,7 @@ export class StandardWrites<New, Patch extends Patched> {
 
   /** @returns the uid of the deleted object; @throws StatusError 403, 404, 409, 503, 504 */
   async delete({ name, preconditions = {}, isDryRun, asCaller }: Deletion, caller: Caller, signal: AbortSignal): Promise<{ uid: string }> {
-    const { deletedWithinMs } = this.#strategy;
+    const { deletedWithinMs } = this.#strategy ?? {};
     if (asCaller) await this.require(caller, 'delete', name, signal);
     const objects = asCaller ? this.#asCaller(caller) : this.#asService();
     const options = { preconditions, isDryRun, signal, ...(deletedWithinMs !== undefined && { propagationPolicy: 'Background' as const }) };
@@ -155,7 +156,7 @@ export class StandardWrites<New, Patch extends Patched> {
   /** Returns undefined after a conflict with a controller or another writer, as the caller's tests may still hold. */
   async #attemptPatch(request: PatchRequest, caller: Caller, signal: AbortSignal): Promise<Written | undefined> {
     const { name, ifMatch, isDryRun, fieldValidation } = request;
-    const { patch: strategy } = this.#strategy;
+    const { patch: strategy } = this.#strategy ?? {};
     if (strategy === undefined) throw new Error(`a ${this.#kind.kind} cannot be changed`);
     const kind = this.#named(name);
     const { patch, tests } = request.isJsonPatch ? mergePatchOf(request.body, kind) : { patch: request.body, tests: [] };
