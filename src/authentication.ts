@@ -53,8 +53,9 @@ export function createLogins(base: Base, { brand, translations, passwords }: Log
   const factors = factorStore && passkeys && new SecondFactors(services, { attempts, store: factorStore, passkeys, notices });
   const passwordChange = new PasswordChange(services, passwords);
   const identify: Authenticator['identify'] = (bearer, signal) => identities.identify(bearer, signal);
+  const again: Authenticator['revalidate'] = (ctx) => authenticator.revalidate(ctx);
   const accessTokens = config.features.accessTokens
-    ? createAccessTokens(services, { accounts, localGroups: base.localGroups, identify })
+    ? createAccessTokens(services, { accounts, localGroups: base.localGroups, identify, again })
     : undefined;
   const { publicURL } = config.server;
   const [first, ...further] = issuersOf(config).map((issuer, _, all) => createIssuer(services, issuer, all));
@@ -98,7 +99,8 @@ export function createLogins(base: Base, { brand, translations, passwords }: Log
           markReauthenticated: identity?.markReauthenticated,
         })
       : withoutSessions(services, identify);
-  const authenticator = withAccessTokens(sessions.authenticator, accessTokens?.judge, (bearer) => identities.identified(bearer));
+  const callers = withAccessTokens(sessions.authenticator, accessTokens?.judge, (bearer) => identities.identified(bearer));
+  const authenticator = config.kubernetes.viewAs === 'off' ? callers : withViewAs(callers, services);
   const recorder = new LoginRecorder(services, accounts, issuers?.inUse);
   const login = createLogin(services, { sessions, identify, recorder, knownBrowsers, notices });
   return {
@@ -108,7 +110,7 @@ export function createLogins(base: Base, { brand, translations, passwords }: Log
     issuers,
     identity,
     accessTokens,
-    authenticator: config.kubernetes.viewAs === 'off' ? authenticator : withViewAs(authenticator, services),
+    authenticator,
     passwords: { passwords, passwordCheck, passwordChange },
     factorStore,
     links,

@@ -1,7 +1,7 @@
 /** Lists that show some rows to callers without the right on all of them, such as their own. */
 import type { Caller } from '@atrium/http/caller.ts';
+import type { AccessReviews, ResourceAccess } from '@atrium/kubernetes/access.ts';
 import type { Context } from 'koa';
-import type { AccessReviews, ResourceAccess } from '../kubernetes/access.ts';
 import type { Lister } from './lister.ts';
 import type { LiveRow } from './live-list.ts';
 import { isLive, type LiveLists, type LiveParameters, visibilityChanged } from './live-list-answer.ts';

@@ -1,44 +1,30 @@
-/**
- * Access tokens: credentials that users create for programs that act as them. Every user may create and delete their own tokens. The
- * API server authorizes a request with a token as a request of its owner.
- */
+/** The creation of access tokens, whose answer has the secret, and token reviews. The others are the standard ones (`definition.ts`). */
 import type { Authenticator } from '@atrium/http/authenticator.ts';
-import type { Caller } from '@atrium/http/caller.ts';
 import { badInput } from '@atrium/http/input.ts';
 import { type Operation, operation } from '@atrium/http/operation.ts';
 import { forbidden, unauthorized } from '@atrium/objects/status.ts';
 import { validate } from '@atrium/objects/validation.ts';
-import { deleteOptions, deletionOf, dryRun } from '@atrium/objects/write-options.ts';
-import type { Context } from 'koa';
+import { dryRun } from '@atrium/objects/write-options.ts';
 import { z } from 'zod';
-import { type Audit, auditCaller, auditForbidden } from '../audit/audit.ts';
-import { sendPage } from '../collection/page.ts';
-import { listAnswer } from '../collection/schema.ts';
+import { auditForbidden, auditWrite } from '../audit/audit.ts';
 import type { Services } from '../services.ts';
-import { accessTokenList, accessTokenQuery, madeAccessToken, newAccessTokenBody, tokenReview, tokenReviewBody } from './schema.ts';
-import type { AccessTokenService } from './service.ts';
+import type { AccessTokenCreator } from './create.ts';
+import { createdAccessToken, newAccessTokenBody, tokenReview, tokenReviewBody } from './schema.ts';
 import { reviewToken } from './verifier.ts';
 
 type AuditServices = Pick<Services, 'audit' | 'access'>;
 
-interface TokenNeeds {
-  service: AccessTokenService;
+interface ReviewNeeds {
   /** Dependencies of token reviews. */
   review: Parameters<typeof reviewToken>[1];
   /** Asks the API server for the user of a bearer token. */
   identify: Authenticator['identify'];
 }
 
-export const accessTokenOperations = (services: AuditServices, { service, review, identify }: TokenNeeds): Operation[] => [
-  makeOperation(service, services.audit),
-  listOperation(service),
-  deleteOperation(service, services.audit),
-  reviewOperation(services, review, identify),
-];
-
 const json = 'application/json';
 const tag = 'access tokens';
-const makeOperation = (service: AccessTokenService, audit: Audit) =>
+
+export const createOperation = ({ audit }: AuditServices, creator: AccessTokenCreator): Operation =>
   operation({
     id: 'CreateAccessToken',
     method: 'POST',
@@ -50,70 +36,20 @@ const makeOperation = (service: AccessTokenService, audit: Audit) =>
     query: z.object({ dryRun }),
     body: newAccessTokenBody,
     answers: {
-      201: { description: 'The token.', content: { [json]: madeAccessToken } },
+      201: { description: 'The token.', content: { [json]: createdAccessToken } },
       403: { description: 'The caller has no user record, or uses an access token.' },
       409: { description: 'The caller has the maximum number of access tokens.' },
     },
     async handle({ ctx, caller, query, body, signal }) {
       const isDryRun = query.dryRun !== undefined;
-      const { made, owner } = await service.make(body, { isDryRun }, caller, signal);
-      if (!isDryRun) record(audit, ctx, caller, { audit: 'AccessTokenCreated', target: owner, code: 201 });
+      const { created, owner } = await creator.create(body, { isDryRun }, caller, signal);
+      if (!isDryRun) audit.record({ audit: 'AccessTokenCreated', ...auditWrite(ctx, caller, owner), code: 201 });
       ctx.status = 201;
-      ctx.body = made;
+      ctx.body = created;
     },
   });
 
-const listOperation = (service: AccessTokenService) =>
-  operation({
-    id: 'ListAccessTokens',
-    method: 'GET',
-    paths: ['/auth/v1/accesstokens'],
-    tag,
-    summary: 'Lists access tokens: those of the caller, or all of them with the right to list them',
-    description: 'Select the tokens of a user by `user=NAME` or `fieldSelector=spec.owner=NAME`, with the name of the User record.',
-    credential: 'required',
-    query: accessTokenQuery,
-    answers: {
-      200: listAnswer(accessTokenList),
-      403: { description: 'RBAC denies listing access tokens of other users.' },
-      410: { description: '`continue` is older than an hour.' },
-    },
-    async handle({ ctx, caller, query, signal }) {
-      sendPage(ctx, await service.list(query, caller, signal));
-    },
-  });
-
-const deleteOperation = (service: AccessTokenService, audit: Audit) =>
-  operation({
-    id: 'DeleteAccessToken',
-    method: 'DELETE',
-    paths: ['/auth/v1/accesstokens/:id'],
-    tag,
-    summary: 'Revokes an access token',
-    credential: 'required',
-    params: z.object({
-      id: z
-        .string()
-        .regex(/^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/)
-        .describe('Name of the AccessToken.'),
-    }),
-    query: z.object({ dryRun }),
-    body: deleteOptions,
-    answers: {
-      204: { description: 'The token is revoked.' },
-      403: { description: 'The token belongs to another user, and RBAC denies it.' },
-      404: { description: 'The token does not exist.' },
-      409: { description: 'The token does not match the preconditions.' },
-    },
-    async handle({ ctx, caller, params: { id }, query, body, signal }) {
-      const deletion = deletionOf(query, body);
-      const { owner: name, ownerUID } = await service.delete({ id, ...deletion }, caller, signal);
-      if (!deletion.isDryRun) record(audit, ctx, caller, { audit: 'AccessTokenDeleted', target: { name, uid: ownerUID }, code: 204 });
-      ctx.status = 204;
-    },
-  });
-
-const reviewOperation = ({ access, audit }: AuditServices, review: TokenNeeds['review'], identify: TokenNeeds['identify']) =>
+export const reviewOperation = ({ access, audit }: AuditServices, { review, identify }: ReviewNeeds): Operation =>
   operation({
     id: 'CreateTokenReview',
     method: 'POST',
@@ -147,15 +83,3 @@ const reviewOperation = ({ access, audit }: AuditServices, review: TokenNeeds['r
       ctx.body = await reviewToken(asked.data, review, signal);
     },
   });
-
-function record(
-  audit: Audit,
-  ctx: Context,
-  caller: Caller,
-  {
-    target: { name, uid },
-    ...event
-  }: { audit: 'AccessTokenCreated' | 'AccessTokenDeleted'; target: { name: string; uid: string }; code: number },
-): void {
-  audit.record({ ...event, ...auditCaller(ctx, caller), target: { name, uid }, outcome: 'success' });
-}

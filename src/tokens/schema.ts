@@ -2,7 +2,6 @@ import { folded } from '@atrium/objects/folded.ts';
 import { objectMeta, shownLabel } from '@atrium/objects/object-schemas.ts';
 import { z } from 'zod';
 import type { ListProperties } from '../collection/properties.ts';
-import { listQuery, listSchema } from '../collection/schema.ts';
 import type { AccessTokenRow } from './store.ts';
 
 /** Properties by which access tokens are selected, filtered and sorted. */
@@ -28,15 +27,9 @@ export const accessTokenProperties: ListProperties<AccessTokenRow> = {
   defaultSort: 'd,creationTimestamp',
 };
 
-export const accessTokenQuery = listQuery(accessTokenProperties).extend({
-  user: z.string().min(1).max(253).optional().describe('Selects the tokens of the User record of this name.'),
-});
-
-export type AccessTokenQuery = z.output<typeof accessTokenQuery>;
-
 const time = z.iso.datetime();
 
-const accessTokenObject = z
+export const accessTokenObject = z
   .object({
     apiVersion: z.literal('auth.platform.io/v1'),
     kind: z.literal('AccessToken'),
@@ -78,8 +71,6 @@ const accessTokenObject = z
     ],
   });
 
-export const accessTokenList = listSchema(accessTokenObject, { apiVersion: 'auth.platform.io/v1', kind: 'AccessTokenList' });
-
 export const newAccessTokenBody = z
   .strictObject({
     description: shownLabel(64, z.string().trim().min(1, 'must not be empty')).describe('Purpose of the token.'),
@@ -93,7 +84,7 @@ export const newAccessTokenBody = z
 
 export type NewAccessToken = z.output<typeof newAccessTokenBody>;
 
-export const madeAccessToken = z
+export const createdAccessToken = z
   .object({
     id: z.string().describe('Name of the AccessToken.'),
     token: z.string().optional().describe('Secret token, never returned again. Missing in the answer to a dry run.'),
@@ -108,7 +99,7 @@ export const madeAccessToken = z
     ],
   });
 
-export type MadeAccessToken = z.output<typeof madeAccessToken>;
+export type CreatedAccessToken = z.output<typeof createdAccessToken>;
 
 /** API versions in which API servers send reviews; the answer must have the version of the request. */
 const reviewVersion = z.enum(['authentication.k8s.io/v1', 'authentication.k8s.io/v1beta1']);

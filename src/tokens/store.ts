@@ -7,6 +7,7 @@ import { type ResourceKind, ServiceResource } from '@atrium/kubernetes/resource-
 import { serviceUnavailable } from '@atrium/objects/status.ts';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
+import type { Collection } from '../collection/collection.ts';
 import type { Services } from '../services.ts';
 import type { Account, Subject } from '../users/record/account.ts';
 import { userApiVersion, userResource } from '../users/record/schema.ts';
@@ -120,8 +121,21 @@ export async function storeToken(
 }
 
 /** Deletes the token with this UID. @returns whether it existed; @throws StatusError 503, 504 */
-export const removeToken = (client: ServiceClient, { name, uid }: AccessTokenRow, { signal }: { signal: AbortSignal }): Promise<boolean> =>
+const removeToken = (client: ServiceClient, { name, uid }: AccessTokenRow, { signal }: { signal: AbortSignal }): Promise<boolean> =>
   new ServiceResource(client, accessTokenKind).remove(name, { preconditions: { uid }, signal });
+
+/** Deletes all tokens of a User record with the service account, because the user's access ends. @throws StatusError 503, 504 */
+export async function removeTokensOf(
+  client: ServiceClient,
+  { cache, rows }: Collection<AccessTokenRow>,
+  { uid }: { uid: string },
+  signal: AbortSignal,
+): Promise<void> {
+  if (cache.state === 'notInstalled') return;
+  const owned = [...(await rows(signal))].filter(({ ownerUID }) => ownerUID === uid);
+  for (const row of owned) await removeToken(client, row, { signal });
+  await cache.waitForWrite(() => owned.every((row) => cache.get(row.name)?.uid !== row.uid), signal);
+}
 
 /** Retention after expiry, during which the owner still sees the expired token in the list. */
 const keptMs = 7 * 86_400_000;

@@ -2,15 +2,20 @@ import type { Authenticator, VerifyAccessToken } from '@atrium/http/authenticato
 import type { Check } from '@atrium/http/health.ts';
 import type { Operation } from '@atrium/http/operation.ts';
 import { Sweeper } from '@atrium/kubernetes/controllers/sweeper.ts';
-import { type Collection, collection } from '../collection/collection.ts';
+import { type Collection, collection, followedLists } from '../collection/collection.ts';
+import { standardOperations } from '../collection/standard-resource.ts';
+import type { WhileAllowedOptions } from '../collection/while-allowed.ts';
 import type { Services } from '../services.ts';
 import type { LocalGroupLookup } from '../users/record/local-groups.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
-import { accessTokenOperations } from './routes.ts';
+import { AccessTokenCreator } from './create.ts';
+import { accessTokenDefinition } from './definition.ts';
+import { createOperation, reviewOperation } from './routes.ts';
 import { accessTokenProperties } from './schema.ts';
-import { AccessTokenService } from './service.ts';
-import { type AccessTokenRow, accessTokenResource, accessTokenRow, accessTokenSweep, LastUse } from './store.ts';
+import { type AccessTokenRow, accessTokenResource, accessTokenRow, accessTokenSweep, LastUse, removeTokensOf } from './store.ts';
 import { AccessTokenVerifier } from './verifier.ts';
+
+const collected = { resource: accessTokenResource, kind: 'AccessToken', row: accessTokenRow, properties: accessTokenProperties };
 
 /** Access tokens as a feature: operations, verification and watch cache. */
 export interface AccessTokens {
@@ -29,23 +34,24 @@ interface AccessTokenNeeds {
   localGroups: LocalGroupLookup;
   /** Asks the API server for the user of a bearer token. */
   identify: Authenticator['identify'];
+  /** Checks the credential of a live list again. */
+  again: WhileAllowedOptions['again'];
 }
 
-export function createAccessTokens(services: Services, { accounts, localGroups, identify }: AccessTokenNeeds): AccessTokens {
-  const tokens = collection(services, {
-    resource: accessTokenResource,
-    kind: 'AccessToken',
-    row: accessTokenRow,
-    properties: accessTokenProperties,
-  });
+export function createAccessTokens(services: Services, { accounts, localGroups, identify, again }: AccessTokenNeeds): AccessTokens {
+  const tokens = collection(services, collected);
   const verifier = new AccessTokenVerifier(services, tokens.cache, { accounts, localGroups });
   const lastUse = new LastUse(services);
   const sweeper = new Sweeper(services, accessTokenSweep(services.client, tokens.cache, services.now));
-  const service = new AccessTokenService(services, accounts, tokens);
+  const live = followedLists(services, tokens, collected, again);
   return {
     cache: tokens.cache,
-    operations: accessTokenOperations(services, { service, review: { verifier, lastUse }, identify }),
-    deleteAll: (owner, signal) => service.deleteAll(owner, signal),
+    operations: [
+      createOperation(services, new AccessTokenCreator(services, accounts, tokens)),
+      ...standardOperations(services, tokens, accessTokenDefinition(services, accounts), live),
+      reviewOperation(services, { review: { verifier, lastUse }, identify }),
+    ],
+    deleteAll: (owner, signal) => removeTokensOf(services.client, tokens, owner, signal),
     async judge(bearer, ctx, isUse) {
       const judged = await verifier.bearer(bearer, ctx.state.signal);
       if (isUse) lastUse.note(judged.row);

@@ -33,6 +33,25 @@ export class EventStream {
     return eventually(() => this.events, isTold);
   }
 
+  /** Waits for an event such as `ADDED jane@example.com`. */
+  untilTold(line: string): Promise<string[]> {
+    return eventually(
+      () => this.told(),
+      (lines) => lines.includes(line),
+    );
+  }
+
+  /** Waits until the present objects are told. */
+  untilPresent(): Promise<readonly ServerSentEvent[]> {
+    return this.until((events) => events.some(({ event }) => event === 'BOOKMARK'));
+  }
+
+  /** Waits for the end, and returns the code of the error that it tells. */
+  async untilError(): Promise<number | undefined> {
+    await this.untilOver();
+    return this.events.findLast(({ event }) => event === 'ERROR')?.data.object.code;
+  }
+
   untilOver(): Promise<boolean> {
     return eventually(
       () => this.isOver,
