@@ -14,7 +14,7 @@ const entries = {
   people: ['pages/!(access|cluster|explorer|overview|requests)/*.tsx'],
   access: ['pages/{access,explorer,requests}/*.tsx'],
   cluster: ['pages/cluster/{events/event-list,kinds,list/list,yaml/new}.tsx'],
-  object: ['pages/cluster/{object/object,sections/*}.tsx'],
+  object: ['pages/cluster/{object/object,sections/**/*}.tsx'],
 } as const;
 
 type Pack = keyof typeof entries;

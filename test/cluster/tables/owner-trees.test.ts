@@ -1,7 +1,7 @@
 import { mapLimit } from '@atrium/http/limits/semaphore.ts';
 import { expect } from 'chai';
 import type { ClusterObject } from '../../../web/src/api/object-types.ts';
-import { isControlledBy, isPodOf } from '../../../web/src/pages/cluster/sections/pod-owner.ts';
+import { isControlledBy, isPodOf } from '../../../web/src/pages/cluster/sections/pod/pod-owner.ts';
 import { selectedLabels } from '../../../web/src/pages/cluster/sections/selector.ts';
 import { connect } from '../../service/conformance/api-client.ts';
 import { apiServer } from '../../support/api-server.ts';

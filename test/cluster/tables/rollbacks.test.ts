@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { ClusterObject } from '../../../web/src/api/object-types.ts';
-import { revisionsOf, rollbackPatch } from '../../../web/src/pages/cluster/sections/revisions.ts';
+import { revisionsOf, rollbackPatch } from '../../../web/src/pages/cluster/sections/workload/revisions.ts';
 import { type ApiClient, objectOf } from '../../service/conformance/api-client.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';

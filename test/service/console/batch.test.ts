@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { ClusterObject } from '../../../web/src/api/object-types.ts';
 import { stateOf } from '../../../web/src/pages/cluster/object/object-state.ts';
-import { durationText, jobState, secondsText } from '../../../web/src/pages/cluster/sections/job-state.ts';
+import { durationText, jobState, secondsText } from '../../../web/src/pages/cluster/sections/batch/job-state.ts';
 
 const job = (spec: object, status: object, metadata: object = {}): ClusterObject => ({
   ...{ apiVersion: 'batch/v1', kind: 'Job', spec: { ...spec }, status: { ...status } },

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { ClusterObject } from '../../../web/src/api/object-types.ts';
-import { bindsRole, subjectForAccount } from '../../../web/src/pages/cluster/sections/bindings.ts';
+import { bindsRole, subjectForAccount } from '../../../web/src/pages/cluster/sections/rbac/bindings.ts';
 
 const metadata = { name: 'it', resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' };
 const binding = (subject: object, namespace?: string): ClusterObject => ({

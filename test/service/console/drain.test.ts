@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { Problem } from '../../../web/src/api/problem.ts';
-import { Drain } from '../../../web/src/pages/cluster/sections/drain.ts';
-import { drainCommand, drainPlan } from '../../../web/src/pages/cluster/sections/drain-plan.ts';
+import { Drain } from '../../../web/src/pages/cluster/sections/node/drain.ts';
+import { drainCommand, drainPlan } from '../../../web/src/pages/cluster/sections/node/drain-plan.ts';
 
 const owner = (kind: string) => ({ apiVersion: 'apps/v1', kind, name: 'o', uid: 'o', controller: true });
 

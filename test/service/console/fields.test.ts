@@ -2,9 +2,9 @@ import { expect } from 'chai';
 import type { ClusterObject } from '../../../web/src/api/object-types.ts';
 import { SchemaDocument } from '../../../web/src/api/schema-document.ts';
 import { fieldAt, item } from '../../../web/src/api/schema-fields.ts';
-import { summaryConditions } from '../../../web/src/pages/cluster/sections/conditions.ts';
-import { definitionOf, instanceCount, missingVersions } from '../../../web/src/pages/cluster/sections/definitions.ts';
-import { fieldsOf, itemName, openedPaths, shownFields, valueText } from '../../../web/src/pages/cluster/sections/field-tree.ts';
+import { fieldsOf, itemName, openedPaths, shownFields, valueText } from '../../../web/src/pages/cluster/sections/any-kind/field-tree.ts';
+import { summaryConditions } from '../../../web/src/pages/cluster/sections/conditions/conditions.ts';
+import { definitionOf, instanceCount, missingVersions } from '../../../web/src/pages/cluster/sections/definition/definitions.ts';
 
 const nested = (depth: number): unknown => {
   let value: unknown = 'end';

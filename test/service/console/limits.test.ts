@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { conditionRows } from '../../../web/src/pages/cluster/sections/conditions.ts';
-import { leaseState } from '../../../web/src/pages/cluster/sections/lease.ts';
-import { metricRows } from '../../../web/src/pages/cluster/sections/metrics.ts';
-import { claimsOf, sourceOf } from '../../../web/src/pages/cluster/sections/volumes.ts';
+import { conditionRows } from '../../../web/src/pages/cluster/sections/conditions/conditions.ts';
+import { leaseState } from '../../../web/src/pages/cluster/sections/limits/lease.ts';
+import { metricRows } from '../../../web/src/pages/cluster/sections/limits/metrics.ts';
+import { claimsOf, sourceOf } from '../../../web/src/pages/cluster/sections/storage/volumes.ts';
 
 const object = (members: object) => ({
   ...{ apiVersion: 'v1', kind: 'Any', metadata: { name: 'one', resourceVersion: '1', creationTimestamp: '' } },

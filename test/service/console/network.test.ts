@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { endpointsOf } from '../../../web/src/pages/cluster/sections/endpoints.ts';
-import { backendsOf, filterText, matchText } from '../../../web/src/pages/cluster/sections/gateway-route.ts';
-import { policySentences } from '../../../web/src/pages/cluster/sections/network-policy.ts';
+import { endpointsOf } from '../../../web/src/pages/cluster/sections/network/endpoints.ts';
+import { backendsOf, filterText, matchText } from '../../../web/src/pages/cluster/sections/network/gateway-route.ts';
+import { policySentences } from '../../../web/src/pages/cluster/sections/network/network-policy.ts';
 
 const english = JSON.parse(readFileSync(new URL('../../../web/src/text/en.json', import.meta.url), 'utf8')) as Record<string, string>;
 const speech = {

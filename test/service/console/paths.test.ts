@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { pagePath } from '../../../web/src/api/page-path.ts';
 import { match } from '../../../web/src/app/path-pattern.ts';
-import { routeAddress } from '../../../web/src/pages/cluster/sections/ingress-address.ts';
+import { routeAddress } from '../../../web/src/pages/cluster/sections/network/ingress-address.ts';
 
 /** The order of web/src/shell/pages.ts. */
 const patterns = [

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { controlsPods, isPodOf, type Owned } from '../../../web/src/pages/cluster/sections/pod-owner.ts';
+import { controlsPods, isPodOf, type Owned } from '../../../web/src/pages/cluster/sections/pod/pod-owner.ts';
 
 const owned = (name: string, [kind = '', owner = ''], labels: Record<string, string> = {}, controller = true): Owned => ({
   metadata: { name, uid: `u-${name}`, labels, ownerReferences: [{ apiVersion: 'v1', kind, name: owner, uid: `u-${owner}`, controller }] },

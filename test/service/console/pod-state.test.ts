@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { ended, pod, running, waiting } from '../../../packages/objects/test/a-pod.ts';
 import type { ClusterObject } from '../../../web/src/api/object-types.ts';
 import { stateOf } from '../../../web/src/pages/cluster/object/object-state.ts';
-import { defaultContainer, troublesOf } from '../../../web/src/pages/cluster/sections/pod-state.ts';
+import { defaultContainer, troublesOf } from '../../../web/src/pages/cluster/sections/pod/pod-state.ts';
 
 describe('the state of a node in the console', () => {
   const node = (conditions: object[], unschedulable = false, deleted = {}): ClusterObject => ({

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { limitRows, quotaRows } from '../../../web/src/pages/cluster/sections/quota.ts';
+import { limitRows, quotaRows } from '../../../web/src/pages/cluster/sections/limits/quota.ts';
 
 const object = (members: object) => ({
   ...{ apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name: 'team', resourceVersion: '1', creationTimestamp: '' } },

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { quantityText, requestedBy } from '../../../web/src/pages/cluster/sections/requests.ts';
+import { quantityText, requestedBy } from '../../../web/src/pages/cluster/sections/pod/requests.ts';
 
 const pod = (spec: Record<string, unknown>, phase = 'Running') => ({
   ...{ apiVersion: 'v1', kind: 'Pod', spec, status: { phase } },

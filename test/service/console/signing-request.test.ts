@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { webcrypto } from 'node:crypto';
 import * as x509 from '@peculiar/x509';
 import { expect } from 'chai';
-import { requestedCertificate } from '../../../web/src/pages/cluster/sections/signing-request.ts';
+import { requestedCertificate } from '../../../web/src/pages/cluster/sections/certificates/signing-request.ts';
 
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 

@@ -1,6 +1,6 @@
 import { createAuthority, createCertificate } from '@atrium/embedded-cluster/certificates.ts';
 import { expect } from 'chai';
-import { tlsCertificate } from '../../../web/src/pages/cluster/sections/tls-certificate.ts';
+import { tlsCertificate } from '../../../web/src/pages/cluster/sections/certificates/tls-certificate.ts';
 import { forSuite, needsNoStop } from '../../support/for-suite.ts';
 
 const now = new Date('2026-11-27T08:00:00Z');

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { Cluster } from '@atrium/embedded-cluster/cluster.ts';
 import { expect } from 'chai';
 import { deleteCommands, execCommand, kubectl, kubectlFor, logCommand } from '../../../../web/src/pages/cluster/kubectl.ts';
-import { drainCommand } from '../../../../web/src/pages/cluster/sections/drain-plan.ts';
+import { drainCommand } from '../../../../web/src/pages/cluster/sections/node/drain-plan.ts';
 import { administrator, administratorToken } from '../../../service/embedded-cluster/api.ts';
 import { eventually } from '../../../support/cluster-admin.ts';
 import { forSuite } from '../../../support/for-suite.ts';

@@ -7,7 +7,7 @@ import { may, useRights } from '../../app/rights';
 import { t } from '../../text/text';
 import { sortIn } from '../../ui/sort';
 import type { Column, Sort } from '../../ui/table';
-import { quantityText } from './sections/requests';
+import { quantityText } from './sections/pod/requests';
 import { inOrderOfUsage, type Measured, type Metrics, measured, type Usage, usageKey, usagesOf } from './usage-amounts';
 
 /** Metrics-server measures every 15 s by default. */

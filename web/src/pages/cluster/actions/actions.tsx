@@ -15,7 +15,7 @@ import { Menu, type MenuItem } from '../../../ui/menu';
 import { toast } from '../../../ui/toast';
 import { AsKubectl } from '../as-kubectl';
 import { kubectlFor } from '../kubectl';
-import { Autoscaled } from '../sections/workload-bounds';
+import { Autoscaled } from '../sections/workload/workload-bounds';
 import { DebugDialog, debugRights } from '../terminal/debug-dialog';
 import { actionsOf, type ObjectAction } from './object-actions';
 

@@ -1,7 +1,7 @@
 import { podState } from '@atrium/objects/pod-state.ts';
 import type { ClusterObject } from '../../../api/object-types.ts';
-import { jobState } from '../sections/job-state.ts';
-import { readinessOf } from '../sections/pod-state.ts';
+import { jobState } from '../sections/batch/job-state.ts';
+import { readinessOf } from '../sections/pod/pod-state.ts';
 
 /** Returns the state of an object in one word, as kubectl prints it; empty for one without a state. */
 export function stateOf(object: ClusterObject): string {

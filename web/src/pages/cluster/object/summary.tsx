@@ -5,7 +5,7 @@ import { dateTime, t } from '../../../text/text';
 import { Ago } from '../../../ui/age';
 import { labelChips } from '../../../ui/chips';
 import { Facts } from '../../../ui/facts';
-import { allConditions } from '../sections/condition-table';
+import { allConditions } from '../sections/conditions/condition-table';
 import { ObjectLink } from '../sections/object-link';
 import type { SectionProps } from '../sections/section';
 import { hasSections, OneSection, Sections } from '../sections/sections';

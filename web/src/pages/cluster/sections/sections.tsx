@@ -10,21 +10,21 @@ import type { Section, SectionProps } from './section';
 
 type Family = () => Promise<{ sections: Readonly<Record<string, readonly Section[]>> }>;
 
-const workload: Family = () => import('./workload');
-const rbac: Family = () => import('./rbac');
-const network: Family = () => import('./network');
-const gateway: Family = () => import('./gateway');
-const storage: Family = () => import('./storage');
-const limits: Family = () => import('./limits');
-const data: Family = () => import('./data');
-const batch: Family = () => import('./batch');
-const anyKind: Family = () => import('./any-kind');
+const workload: Family = () => import('./workload/workload');
+const rbac: Family = () => import('./rbac/rbac');
+const network: Family = () => import('./network/network');
+const gateway: Family = () => import('./network/gateway');
+const storage: Family = () => import('./storage/storage');
+const limits: Family = () => import('./limits/limits');
+const data: Family = () => import('./data/data');
+const batch: Family = () => import('./batch/batch');
+const anyKind: Family = () => import('./any-kind/any-kind');
 
 /** Families by kind, as kubectl names it. Each is loaded with the first page of one of its kinds. */
 const families: Readonly<Record<string, Family>> = {
-  pods: () => import('./pod'),
-  nodes: () => import('./node'),
-  namespaces: () => import('./namespace'),
+  pods: () => import('./pod/pod'),
+  nodes: () => import('./node/node'),
+  namespaces: () => import('./namespace/namespace'),
   services: network,
   'endpointslices.discovery.k8s.io': network,
   'ingresses.networking.k8s.io': network,
@@ -42,7 +42,7 @@ const families: Readonly<Record<string, Family>> = {
   'poddisruptionbudgets.policy': limits,
   'priorityclasses.scheduling.k8s.io': limits,
   'leases.coordination.k8s.io': limits,
-  'certificatesigningrequests.certificates.k8s.io': () => import('./certificate-requests'),
+  'certificatesigningrequests.certificates.k8s.io': () => import('./certificates/certificate-requests'),
   serviceaccounts: rbac,
   'rolebindings.rbac.authorization.k8s.io': rbac,
   'clusterrolebindings.rbac.authorization.k8s.io': rbac,
@@ -56,7 +56,7 @@ const families: Readonly<Record<string, Family>> = {
   'daemonsets.apps': workload,
   'jobs.batch': batch,
   'cronjobs.batch': batch,
-  'customresourcedefinitions.apiextensions.k8s.io': () => import('./definition'),
+  'customresourcedefinitions.apiextensions.k8s.io': () => import('./definition/definition'),
 };
 
 export const hasSections = (kind: Kind): boolean => Object.hasOwn(families, kindId(kind));

@@ -14,7 +14,7 @@ import { Skeleton } from '../../../ui/state';
 import { AsKubectl } from '../as-kubectl';
 import { runsOf } from '../containers';
 import { debugCommand } from '../kubectl';
-import { defaultContainer } from '../sections/pod-state';
+import { defaultContainer } from '../sections/pod/pod-state';
 import { type DebugContainer, debugName, debugPatch, profiles } from './debug-container';
 
 /** Default for `console.debugImage`. */

@@ -1,0 +1,69 @@
+import { apiPath, type Kind, pageOf } from '../../../../api/kinds';
+import { useLoad } from '../../../../api/load';
+import { getJson, type ServerTable, tableAccept } from '../../../../api/objects';
+import { useWatch } from '../../../../api/watch';
+import { may, type Right, useRights } from '../../../../app/rights';
+import { href } from '../../../../app/router';
+import { count, t } from '../../../../text/text';
+import { Loaded } from '../../../../ui/loaded';
+import { FirstOnly } from '../../../../ui/state';
+import { StateWord } from '../../cells';
+import { findKind } from '../find-kind';
+import { GuardedPart } from '../guarded-part';
+import type { SectionProps } from '../section';
+
+/** Rows without their objects take about 150 bytes. */
+const limit = 2000;
+
+/** Counts the pods of a namespace by the state that kubectl prints. */
+export function NamespacePods({ kinds, object: { metadata } }: SectionProps) {
+  const namespace = metadata.name;
+  const right = (verb: string): Right => ({ verb, group: '', resource: 'pods', namespace });
+  const [list, watch] = [right('list'), right('watch')];
+  useRights([list, watch]);
+  const kind = findKind(kinds, 'pods');
+  if (kind === undefined) return <p class="muted">{t('object.notServed', { kind: 'pods' })}</p>;
+  return (
+    <GuardedPart right={list}>
+      <States {...{ kind, namespace }} mayWatch={may(watch) === true} />
+    </GuardedPart>
+  );
+}
+
+function countsOf({ rows, columnDefinitions }: ServerTable): Map<string, number> {
+  const at = (columnDefinitions ?? []).findIndex(({ name }) => name === 'Status');
+  const words = (rows ?? []).map(({ cells }) => String(cells[at] ?? ''));
+  return new Map(
+    [...Map.groupBy(words, (word) => word)].map(([word, { length }]) => [word, length] as const).sort(([, a], [, b]) => b - a),
+  );
+}
+
+function States({ kind, namespace, mayWatch }: { kind: Kind; namespace: string; mayWatch: boolean }) {
+  const path = apiPath(kind, { namespace });
+  const query = new URLSearchParams({ limit: String(limit), includeObject: 'None' });
+  const load = useLoad(`podStates/${path}`, (signal) => getJson<ServerTable>(`${path}?${query}`, signal, tableAccept));
+  const { resourceVersion } = load.data.value?.metadata ?? {};
+  const lost = useWatch({ path: mayWatch ? path : undefined, resourceVersion }, load.reload);
+  return (
+    <Loaded load={load} lost={lost.value}>
+      {(table) => {
+        const counts = [...countsOf(table)];
+        if (counts.length === 0) return <p class="muted">{t('cluster.none', { kind: kind.title })}</p>;
+        return (
+          <>
+            <FirstOnly isPart={Boolean(table.metadata.continue)} count={limit} kind={kind.title} />
+            <ul class="counts">
+              {counts.map(([word, times]) => (
+                <li key={word}>
+                  <a href={href(`${pageOf(kind, { namespace })}?${new URLSearchParams({ q: word })}`)}>
+                    <span class="strong">{count(times)}</span> <StateWord word={word} />
+                  </a>
+                </li>
+              ))}
+            </ul>
+          </>
+        );
+      }}
+    </Loaded>
+  );
+}

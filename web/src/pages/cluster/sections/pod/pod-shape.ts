@@ -1,0 +1,11 @@
+import type { ClusterObject, Metadata, OwnerReference } from '../../../../api/object-types.ts';
+
+/** The members of a Pod that pure functions of these pages read. */
+export interface Pod extends Pick<ClusterObject, 'spec' | 'status'> {
+  metadata: Pick<Metadata, 'name' | 'namespace' | 'uid' | 'annotations'> & {
+    ownerReferences?: readonly Pick<OwnerReference, 'kind' | 'controller'>[];
+  };
+}
+
+/** A finished pod holds no resources, and a drain deletes it without asking. */
+export const isFinished = ({ status }: Pod): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed';

@@ -1,0 +1,74 @@
+import type { ComponentChildren } from 'preact';
+import { apiPath, type Kind } from '../../../../api/kinds';
+import { useLoad } from '../../../../api/load';
+import { type ClusterObject, getJson, type Selection } from '../../../../api/objects';
+import { useWatch } from '../../../../api/watch';
+import { may, type Right, useRights } from '../../../../app/rights';
+import { t } from '../../../../text/text';
+import { Loaded } from '../../../../ui/loaded';
+import { FirstOnly } from '../../../../ui/state';
+import { findKind } from '../find-kind';
+import { GuardedPart } from '../guarded-part';
+
+/** Objects come whole: more of them would take megabytes. */
+const usualLimit = 500;
+
+interface RelatedProps {
+  namespace?: string | undefined;
+  selection?: Selection;
+  /** Unset: 500, a good size for large objects. */
+  limit?: number;
+  children: (objects: readonly ClusterObject[]) => ComponentChildren;
+}
+
+/**
+ * Reads whole objects that belong to another one, where a Table has too little of them: live, and only for callers who may list them.
+ *
+ * @param id the kind, as kubectl names it
+ */
+export function RelatedObjects({ kinds, id, ...props }: RelatedProps & { kinds: readonly Kind[]; id: string }) {
+  const kind = findKind(kinds, id);
+  return kind === undefined ? <p class="muted">{t('object.notServed', { kind: id })}</p> : <Permitted {...props} kind={kind} />;
+}
+
+function Permitted(props: RelatedProps & { kind: Kind }) {
+  const { kind, namespace } = props;
+  const right = (verb: string): Right => ({ verb, group: kind.group, resource: kind.resource, ...(namespace && { namespace }) });
+  const [list, watch] = [right('list'), right('watch')];
+  useRights([list, watch]);
+  return (
+    <GuardedPart right={list}>
+      <Followed {...props} mayWatch={may(watch) === true} />
+    </GuardedPart>
+  );
+}
+
+interface ObjectList {
+  items: readonly ClusterObject[] | null;
+  metadata: { resourceVersion: string; continue?: string };
+}
+
+function Followed({
+  kind,
+  namespace,
+  selection = {},
+  limit = usualLimit,
+  mayWatch,
+  children,
+}: RelatedProps & { kind: Kind; mayWatch: boolean }) {
+  const path = apiPath(kind, { namespace });
+  const query = new URLSearchParams({ ...selection, limit: String(limit) });
+  const load = useLoad(`related/${path}?${query}`, (signal) => getJson<ObjectList>(`${path}?${query}`, signal));
+  const { resourceVersion } = load.data.value?.metadata ?? {};
+  const lost = useWatch({ ...selection, path: mayWatch ? path : undefined, resourceVersion }, load.reload);
+  return (
+    <Loaded load={load} lost={lost.value}>
+      {({ items, metadata }) => (
+        <>
+          <FirstOnly isPart={Boolean(metadata.continue)} count={limit} kind={kind.title} />
+          {children(items ?? [])}
+        </>
+      )}
+    </Loaded>
+  );
+}
