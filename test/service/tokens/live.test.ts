@@ -109,7 +109,7 @@ describe('live lists of access tokens', () => {
     }
   });
 
-  it('start again after a disconnection of a user without a right, and end with 410 once the record of the user is another', async () => {
+  it('start again after a disconnection, and end with 410 once a new record has the name of the user', async () => {
     const { id } = await makeToken(server, 'carol');
     const stream = await follow('carol');
     expect((await open('carol', '', { 'Last-Event-ID': stream.lastEventID })).status).to.equal(410);
