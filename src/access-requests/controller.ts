@@ -1,10 +1,10 @@
 import { timestamp } from '@atrium/kubernetes/clock.ts';
 import { Controller, type Source, type Term } from '@atrium/kubernetes/controllers/controller.ts';
+import { writeStatus } from '@atrium/kubernetes/controllers/status-writer.ts';
 import type { Outcome } from '@atrium/kubernetes/controllers/work-queue.ts';
 import { report } from '@atrium/kubernetes/events.ts';
-import { changedStatus, setConditions } from '@atrium/kubernetes/object-status.ts';
+import { setConditions } from '@atrium/kubernetes/object-status.ts';
 import { isKubernetesObject } from '@atrium/kubernetes/resource.ts';
-import { ServiceResource } from '@atrium/kubernetes/resource-client.ts';
 import { begin } from './break-glass.ts';
 import { type AccessSources, RequestChanges } from './changes.ts';
 import type { AccessContext } from './context.ts';
@@ -293,11 +293,6 @@ async function reconcilePolicy(context: AccessContext, name: string, signal: Abo
   const trouble = [found, bindable].find(({ status }) => status === 'False');
   const ready = trouble === undefined ? { ...found, type: 'Ready' } : { ...trouble, type: 'Ready' };
   const conditions = setConditions(object.status, [ready, found, bindable], services.now());
-  const status = changedStatus(object.status, { observedGeneration, conditions });
-  if (status !== undefined) {
-    const change = { metadata: { resourceVersion: row.resourceVersion }, status };
-    const written = await new ServiceResource(services.client, accessPolicyKind).patchStatus(name, change, { signal });
-    if (written === 'conflict') return 'again';
-  }
-  return { requeueAfterMs: policyCheckMs };
+  const written = await writeStatus(services, { kind: accessPolicyKind, object, wanted: { observedGeneration, conditions } }, signal);
+  return written === 'again' ? 'again' : { requeueAfterMs: policyCheckMs };
 }

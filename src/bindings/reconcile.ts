@@ -1,7 +1,6 @@
 import { mapLimit } from '@atrium/http/limits/semaphore.ts';
+import { writeStatus } from '@atrium/kubernetes/controllers/status-writer.ts';
 import type { Outcome as WorkOutcome } from '@atrium/kubernetes/controllers/work-queue.ts';
-import { reportTrouble } from '@atrium/kubernetes/events.ts';
-import { changedStatus } from '@atrium/kubernetes/object-status.ts';
 import type { Subject } from '@atrium/kubernetes/rbac/role-bindings.ts';
 import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
 import { ServiceResource } from '@atrium/kubernetes/resource-client.ts';
@@ -43,7 +42,7 @@ export async function reconcile(context: ReconcileContext, name: string, signal:
   if (row.isDeleted) return finish(context, row, object, signal);
   const held = row.finalizers.includes(bindingFinalizer)
     ? object
-    : unchanged(await patch(context, object, { metadata: { finalizers: [...row.finalizers, bindingFinalizer] } }, signal));
+    : unchanged(await patch(context, object, { finalizers: [...row.finalizers, bindingFinalizer] }, signal));
   return ensure(context, row, held, signal);
 }
 
@@ -66,7 +65,16 @@ async function ensure(context: ReconcileContext, row: UserBindingRow, object: Ku
     problem,
     term: row.notBefore === undefined && row.expiresAt === undefined ? undefined : term.state,
   };
-  await writeStatus(context, object, result, signal);
+  const status = statusOf(object, result, services.now());
+  const warning = warningOf(status);
+  const written = await writeStatus(
+    services,
+    { kind: userBindingKind, object, wanted: status, troubles: warning ? [warning] : [] },
+    signal,
+  );
+  if (written === 'again') return 'again';
+  // Otherwise the next reconciliation would read the old status.
+  if (written !== 'unchanged') await context.bindings.waitForWrite(written.metadata.resourceVersion, signal);
   // The status of the role is preliminary until the roles are synced.
   const isSettled = term.state === 'Expired' || (problem === undefined && result.hasRole && services.rbac.isSynced && gone.length === 0);
   if (term.changesAt === undefined) return isSettled ? 'done' : 'again';
@@ -99,32 +107,19 @@ async function finish(context: ReconcileContext, row: UserBindingRow, object: Ku
   const owner = ownerOf(row);
   for (const namespace of managed.namespacesOf(owner)) await managed.remove(owner, namespace, signal);
   const finalizers = row.finalizers.filter((finalizer) => finalizer !== bindingFinalizer);
-  const written = await patch(context, object, { metadata: { finalizers } }, signal);
+  const written = await patch(context, object, { finalizers }, signal);
   if (written !== 'gone') unchanged(written);
   return 'done';
 }
 
-async function writeStatus(context: ReconcileContext, object: KubernetesObject, result: Result, signal: AbortSignal): Promise<void> {
-  const wanted = statusOf(object, result, context.services.now());
-  const status = changedStatus(object.status, wanted);
-  if (status === undefined) return;
-  const written = unchanged(await patch(context, object, { status }, signal));
-  const condition = warningOf(wanted);
-  if (condition !== undefined) await reportTrouble(context.services, { kind: userBindingKind, object, condition }, signal);
-  // Otherwise the next reconciliation would read the old status.
-  await context.bindings.waitForWrite(written.metadata.resourceVersion, signal);
-}
-
-/** Patches the UserBinding, unless it was changed since it was read. */
+/** Patches the metadata of the UserBinding, unless it was changed since it was read. */
 function patch(
   { services }: ReconcileContext,
   { metadata: { name, resourceVersion } }: KubernetesObject,
-  { metadata, ...parts }: { metadata?: object; status?: object },
+  metadata: object,
   signal: AbortSignal,
 ): Promise<KubernetesObject | 'conflict' | 'gone'> {
-  const change = { metadata: { resourceVersion, ...metadata }, ...parts };
-  const resource = new ServiceResource(services.client, userBindingKind);
-  return parts.status ? resource.patchStatus(name, change, { signal }) : resource.patch(name, change, { signal });
+  return new ServiceResource(services.client, userBindingKind).patch(name, { metadata: { resourceVersion, ...metadata } }, { signal });
 }
 
 /** @throws Error for a conflict */

@@ -1,6 +1,6 @@
 import { Controller, type Source, type Term } from '@atrium/kubernetes/controllers/controller.ts';
-import { reportTrouble } from '@atrium/kubernetes/events.ts';
-import { changedStatus, type Observed, setConditions } from '@atrium/kubernetes/object-status.ts';
+import { writeStatus } from '@atrium/kubernetes/controllers/status-writer.ts';
+import { type Observed, setConditions } from '@atrium/kubernetes/object-status.ts';
 import { isKubernetesObject, type KubernetesObject } from '@atrium/kubernetes/resource.ts';
 import { ServiceResource } from '@atrium/kubernetes/resource-client.ts';
 import type { Change } from '@atrium/kubernetes/watch/watch-cache.ts';
@@ -118,18 +118,14 @@ class GroupReconciler implements Term, Source {
     const leaving = await this.#leaving(members, signal);
     if (leaving.size > 0) {
       const users = members.filter((member) => !leaving.has(member.name));
-      if (!(await this.#patch(object, { spec: { users } }, signal))) return 'again';
+      if (!(await this.#setMembers(object, users, signal))) return 'again';
       services.log.info({ group: name, users: [...leaving] }, 'deleted users removed from a group');
       return 'done';
     }
     const shown = members.map((member) => ({ name: member.name, email: accounts.get(member.name)?.email ?? '' }));
     const wanted = groupStatus(object, row.isLocal ? shown : undefined, services.now());
-    const status = changedStatus(object.status, wanted);
-    if (status === undefined) return 'done';
-    if (!(await this.#patch(object, { status }, signal))) return 'again';
-    for (const condition of wanted.conditions)
-      if (condition.status === 'False') await reportTrouble(services, { kind: groupKind, object, condition }, signal);
-    return 'done';
+    const troubles = wanted.conditions.filter(({ status }) => status === 'False');
+    return (await writeStatus(services, { kind: groupKind, object, wanted, troubles }, signal)) === 'again' ? 'again' : 'done';
   }
 
   onFailure(name: string, error: unknown): void {
@@ -166,11 +162,8 @@ class GroupReconciler implements Term, Source {
   }
 
   /** @returns false if the group was changed or deleted meanwhile */
-  async #patch({ metadata: { name, resourceVersion } }: KubernetesObject, patch: { spec?: object; status?: object }, signal: AbortSignal) {
-    const change = { metadata: { resourceVersion }, ...patch };
-    const written = await (patch.status
-      ? this.#resource.patchStatus(name, change, { signal })
-      : this.#resource.patch(name, change, { signal }));
+  async #setMembers({ metadata: { name, resourceVersion } }: KubernetesObject, users: readonly Member[], signal: AbortSignal) {
+    const written = await this.#resource.patch(name, { metadata: { resourceVersion }, spec: { users } }, { signal });
     return written !== 'conflict' && written !== 'gone';
   }
 }

@@ -1,11 +1,10 @@
 import { hash } from 'node:crypto';
-import { isDeepStrictEqual } from 'node:util';
 import { discard } from '@atrium/http/outgoing.ts';
 import { Controller, type Source, type Term } from '@atrium/kubernetes/controllers/controller.ts';
+import { writeStatus } from '@atrium/kubernetes/controllers/status-writer.ts';
 import type { Outcome } from '@atrium/kubernetes/controllers/work-queue.ts';
-import { reportTrouble } from '@atrium/kubernetes/events.ts';
-import { setConditions } from '@atrium/kubernetes/object-status.ts';
-import { type ResourceKind, ServiceResource } from '@atrium/kubernetes/resource-client.ts';
+import { type Observed, setConditions } from '@atrium/kubernetes/object-status.ts';
+import type { ResourceKind } from '@atrium/kubernetes/resource-client.ts';
 import { StatusError } from '@atrium/objects/status.ts';
 import { z } from 'zod';
 import type { Services } from '../services.ts';
@@ -19,6 +18,8 @@ const retryMs = 30_000;
 const timeoutMs = 10_000;
 const maxManifestBytes = 1024 * 1024;
 const workers = 4;
+/** Type of the condition that this controller writes. */
+const type = 'Available';
 const pluginKind: ResourceKind = { type: consolePluginType, kind: 'ConsolePlugin' };
 
 /** Observed state of a plugin. */
@@ -77,7 +78,8 @@ class PluginReconciler implements Term, Source {
     if (plugin === undefined) return 'done';
     const { refused } = await this.#sources.consolePlugins.policyOf(plugin);
     const finding = await this.#findingOf(plugin, signal);
-    if (!(await this.#writeStatus(plugin, plugin.isEnabled ? withRefusals(finding, refused) : finding, signal))) return 'again';
+    const written = await this.#writeStatus(plugin, plugin.isEnabled ? withRefusals(finding, refused) : finding, signal);
+    if (written === 'again') return 'again';
     return { requeueAfterMs: finding.status === 'True' || finding.reason === 'Disabled' ? probeEveryMs : retryMs };
   }
 
@@ -127,26 +129,17 @@ class PluginReconciler implements Term, Source {
     }
   }
 
-  /** Writes the status if it differs. @returns false if the object was changed meanwhile */
-  async #writeStatus(plugin: ConsolePlugin, { status, reason, message, version }: Finding, signal: AbortSignal): Promise<boolean> {
-    const { conditions, version: oldVersion } = plugin.status;
-    const old = conditions.filter(({ type }) => type === 'Available');
-    const observed = plugin.generation !== undefined && { observedGeneration: plugin.generation };
-    const now = this.#services.now();
-    const current = setConditions(plugin.status, [{ type: 'Available', status, reason, message, ...observed }], now);
-    if (isDeepStrictEqual(current, old) && version === oldVersion) return true;
-    const { name, resourceVersion } = plugin;
-    const change = {
-      metadata: { resourceVersion },
-      status: { version: version ?? null, conditions: [...conditions.filter(({ type }) => type !== 'Available'), ...current] },
-    };
-    const plugins = new ServiceResource(this.#services.client, pluginKind);
-    const written = await plugins.patchStatus(name, change, { signal });
-    if (written === 'conflict' || written === 'gone') return false;
-    const [condition] = current;
-    if (condition?.status === 'False' && condition.reason !== 'Disabled')
-      await reportTrouble(this.#services, { kind: pluginKind, object: { ...written, status: plugin.status }, condition }, signal);
-    return true;
+  /** Writes the status if it differs. Conditions of other controllers stay where they are. */
+  #writeStatus(plugin: ConsolePlugin, { status, reason, message, version }: Finding, signal: AbortSignal) {
+    const { name, resourceVersion, generation } = plugin;
+    const observed: Observed = { type, status, reason, message, ...(generation !== undefined && { observedGeneration: generation }) };
+    const current = setConditions(plugin.status, [observed], this.#services.now());
+    const all = plugin.status.conditions;
+    const isKnown = all.some((one) => one.type === type);
+    const conditions = isKnown ? all.flatMap((one): object[] => (one.type === type ? current : [one])) : [...all, ...current];
+    const object = { metadata: { name, resourceVersion }, status: plugin.status };
+    const troubles = current.filter((one) => one.status === 'False' && one.reason !== 'Disabled');
+    return writeStatus(this.#services, { kind: pluginKind, object, wanted: { version: version ?? null, conditions }, troubles }, signal);
   }
 }
 

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { timestamp } from './clock.ts';
-import { type Condition, conditionOf } from './object-status.ts';
 import type { ServiceClient } from './own-account.ts';
 import { type KubernetesObject, resourcePath } from './resource.ts';
 import type { ResourceKind } from './resource-client.ts';
@@ -59,19 +58,12 @@ export async function createEvent(
 /** Removes characters that cannot end a DNS label (RFC 1123, section 2.1). */
 const withLegalEnd = (name: string): string => (/[-.]$/.test(name) ? withLegalEnd(name.slice(0, -1)) : name);
 
-const maxMessageLength = 1024;
-
-interface EventNeeds {
+/** Services that write Events. */
+export interface EventNeeds {
   readonly client: ServiceClient;
   readonly log: { debug(fields: object, message: string): void };
   readonly now: () => Date;
   readonly config: { readonly audit: { readonly kubernetesEvents: boolean } };
-}
-
-interface Reconciled {
-  readonly kind: ResourceKind;
-  /** The object as it was before. */
-  readonly object: KubernetesObject;
 }
 
 /** Creates an Event about a cluster-scoped object. A lost Event is no failure. */
@@ -92,23 +84,3 @@ export async function report(
   };
   await createEvent(client, input, signal).catch((error: unknown) => log.debug({ kind, name, err: error }, 'Event could not be written'));
 }
-
-/** A condition that a controller has just written to an object, and that is not True. */
-export interface Trouble extends Reconciled {
-  readonly condition: Condition;
-}
-
-/**
- * Creates a Warning Event for a trouble that is new to the object. A resync or a new leader repeats none, because the status that the
- * object had tells what was reported.
- */
-export async function reportTrouble(needs: EventNeeds, { condition, ...reconciled }: Trouble, signal: AbortSignal): Promise<void> {
-  if (!hasChanged(conditionOf(reconciled.object.status, condition.type), condition)) return;
-  const { reason, message } = condition;
-  const event = { type: 'Warning', reason, message: (message || reason).slice(0, maxMessageLength), action: 'Reconcile' } as const;
-  await report(needs, reconciled, event, signal);
-}
-
-/** A message that changes without the spec, such as a list of members that grows shorter, is no news. */
-const hasChanged = (before: ReturnType<typeof conditionOf>, { status, reason, message, observedGeneration }: Condition): boolean =>
-  before?.status !== status || before.reason !== reason || (before.message !== message && before.observedGeneration !== observedGeneration);

@@ -1,11 +1,11 @@
 import { Controller, type Source, type Term } from '@atrium/kubernetes/controllers/controller.ts';
+import { writeStatus } from '@atrium/kubernetes/controllers/status-writer.ts';
 import type { Outcome } from '@atrium/kubernetes/controllers/work-queue.ts';
-import { report, reportTrouble } from '@atrium/kubernetes/events.ts';
-import { changedStatus } from '@atrium/kubernetes/object-status.ts';
+import { report } from '@atrium/kubernetes/events.ts';
 import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
 import type { Services } from '../../services.ts';
 import type { EndUserAccess } from '../ended-access.ts';
-import { UserStatusWriter } from '../status.ts';
+import { type StatusMembers, UserStatusWriter } from '../status.ts';
 import { type Account, accountOfRead } from './account.ts';
 import { type AccountPhase, conditionsOf, nextChangeOf, phaseOf } from './conditions.ts';
 import { DeletedUsers } from './deleted-user-tokens.ts';
@@ -121,14 +121,12 @@ export class UsersController implements Term {
       ...(subjectName !== undefined && { subjectName }),
       ...(!account.isCanonical && { subjectName: null, groups: null }),
     };
-    const status = changedStatus(object.status, wanted);
-    if (status !== undefined) {
-      if ((await this.#status.patchVersion(labelled, status, signal)) === undefined) return 'again';
-      const ready = conditions.find(({ type }) => type === 'Ready');
-      if (phase.phase === 'Invalid' && ready !== undefined)
-        await reportTrouble(this.#services, { kind: userKind, object, condition: ready }, signal);
-      else await this.#report(object, user.status?.phase, phase, signal);
-    }
+    const isInvalid = phase.phase === 'Invalid';
+    const troubles = isInvalid ? conditions.filter(({ type }) => type === 'Ready') : [];
+    const write = (members: StatusMembers) => this.#status.patchVersion(labelled, members, signal);
+    const written = await writeStatus(this.#services, { kind: userKind, object, wanted, troubles, write }, signal);
+    if (written === 'again') return 'again';
+    if (written !== 'unchanged' && !isInvalid) await this.#report(object, user.status?.phase, phase, signal);
     const next = nextChangeOf(account, now, config.users.idleDays);
     return next === undefined ? 'done' : { requeueAt: next };
   }
