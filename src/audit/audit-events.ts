@@ -104,9 +104,6 @@ export type WriteAuditName = {
 /** Fields that an event with one of these names may have. */
 export type FieldOf<Name extends AuditName> = (typeof auditEvents)[Name]['fields'][number];
 
-/** Reports whether the event is also written as an Event of the cluster. */
-export const isClusterEvent = (name: AuditName): boolean => 'isEvent' in auditEvents[name];
-
 const begin = '<!-- audit events: written by npm run docs -->\n';
 const end = '<!-- end of audit events -->';
 

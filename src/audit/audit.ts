@@ -5,7 +5,7 @@ import { currentTraceID } from '@atrium/http/telemetry/tracing.ts';
 import type { StatusError } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
 import type { Logger } from 'pino';
-import { type AuditField, type AuditName, type FieldOf, isClusterEvent } from './audit-events.ts';
+import { type AuditField, type AuditName, auditEvents, type FieldOf } from './audit-events.ts';
 
 /** Origin of a request. */
 export interface AuditOrigin {
@@ -96,7 +96,7 @@ export class Audit {
     try {
       const text = JSON.stringify(line, (_key, value) => (typeof value === 'string' ? value.slice(0, maxLength) : value));
       write(`${printableLine(text)}\n`);
-      if (target !== undefined && isClusterEvent(audit)) events?.send(event);
+      if (target !== undefined && 'isEvent' in auditEvents[audit]) events?.send(event);
     } catch (error) {
       log.warn({ audit, err: error }, 'audit event could not be written');
     }

@@ -81,6 +81,7 @@ export async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promi
 /** Aborts when the outer signal does, or when the time has passed before `release` or `end`. */
 export class Deadline {
   readonly #controller = new AbortController();
+  readonly signal = this.#controller.signal;
   readonly #outer: AbortSignal;
   readonly #timer: NodeJS.Timeout;
   readonly #endsAt: number;
@@ -98,10 +99,6 @@ export class Deadline {
   }
 
   readonly #abort = (): void => this.#controller.abort(this.#outer.reason);
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
 
   /** Reports whether the time has passed before the outer signal aborted. */
   get hasPassed(): boolean {

@@ -2,12 +2,11 @@ import { partsOf, reader } from '@atrium/objects/reader.ts';
 import { serviceUnavailable } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
-import { whileInstalled } from './definitions.ts';
 import type { ForwardCall } from './forward.ts';
 import type { ApiCall, CallerClient } from './kubernetes-client.ts';
 import { listPages, type Selection } from './list-watch.ts';
 import type { ServiceClient } from './own-account.ts';
-import { definitionMissing, isNotInstalled, ownAccountRefused } from './own-account.ts';
+import { definitionMissing, isNotInstalled, ownAccountRefused, whileInstalled } from './own-account.ts';
 import { isKubernetesObject, type KubernetesObject, type ResourceTarget, type ResourceType, resourcePath } from './resource.ts';
 import { isGone, isRefusal, pageAsOutage, UpstreamError } from './upstream-error.ts';
 
