@@ -86,7 +86,7 @@ export class App {
       maxInFlight: server.maxInFlight,
       log,
       metrics,
-      isStopping: () => this.#health.isStopping,
+      isStopping: this.#health.isStopping,
     };
     this.#chain = requestChain({
       ...shared,

@@ -1,4 +1,4 @@
-import { runOutsideFlows } from '@atrium/http/limits/flow.ts';
+import { runOutsideFlows } from '@atrium/http/limits/semaphore.ts';
 import { abortable, neverAborts } from '@atrium/kubernetes/deadline.ts';
 import { isKubernetesObject, type ResourceType } from '@atrium/kubernetes/resource.ts';
 import { ServiceResource } from '@atrium/kubernetes/resource-client.ts';

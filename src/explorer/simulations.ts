@@ -1,6 +1,6 @@
 /** Simulations: what subjects would gain and lose by changes, and which of the changes the caller may not make. */
 import { callerKey } from '@atrium/http/caller.ts';
-import { ConcurrencyLimit } from '@atrium/http/limits/semaphore.ts';
+import { ConcurrencyLimit } from '@atrium/http/limits/concurrency-limit.ts';
 import { type Difference, differences, TooManyTuples, type Tuple } from '@atrium/kubernetes/rbac/difference.ts';
 import { describedSubject } from '@atrium/kubernetes/rbac/grants.ts';
 import type { BoundSubject } from '@atrium/kubernetes/rbac/role-bindings.ts';

@@ -1,4 +1,4 @@
-import { networkOf } from '@atrium/http/limits/rate-limit.ts';
+import { networkOf } from '@atrium/http/client-address.ts';
 import { reader } from '@atrium/objects/reader.ts';
 import type { Context } from 'koa';
 import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';

@@ -1,4 +1,4 @@
-import { runOutsideFlows } from '@atrium/http/limits/flow.ts';
+import { runOutsideFlows } from '@atrium/http/limits/semaphore.ts';
 import { neverAborts } from '@atrium/kubernetes/deadline.ts';
 import { reader } from '@atrium/objects/reader.ts';
 import { wholeRetrySeconds } from '@atrium/objects/status.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { runOutsideFlows } from '@atrium/http/limits/flow.ts';
+import { runOutsideFlows } from '@atrium/http/limits/semaphore.ts';
 import { neverAborts } from '@atrium/kubernetes/deadline.ts';
 import { isRecord } from '@atrium/objects/reader.ts';
 import { type CompactVerifyGetKey, type CompactVerifyResult, compactVerify, createLocalJWKSet, decodeProtectedHeader, errors } from 'jose';

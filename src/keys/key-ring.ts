@@ -1,5 +1,5 @@
 import { hkdfSync, randomBytes } from 'node:crypto';
-import { runOutsideFlows } from '@atrium/http/limits/flow.ts';
+import { runOutsideFlows } from '@atrium/http/limits/semaphore.ts';
 import { RotatedSeal, type Seal, type SealKey, type SealKeys } from '@atrium/http/seal.ts';
 import type { ServiceClient } from '@atrium/kubernetes/own-account.ts';
 import { isUnreachable } from '@atrium/kubernetes/upstream-error.ts';

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import type { Authenticator } from '@atrium/http/authenticator.ts';
 import { hasBody } from '@atrium/http/body.ts';
 import { actorOf, type Caller, callerKey, type ViewedAccess, type Viewing } from '@atrium/http/caller.ts';
-import { ConcurrencyLimit } from '@atrium/http/limits/semaphore.ts';
+import { ConcurrencyLimit } from '@atrium/http/limits/concurrency-limit.ts';
 import { receivedCode } from '@atrium/http/middleware/request-state.ts';
 import type { Preparation } from '@atrium/http/operation.ts';
 import { cutWhenStuck, requestBody } from '@atrium/http/slow-clients.ts';

@@ -1,6 +1,6 @@
 import { type Authenticator, readBearer } from '@atrium/http/authenticator.ts';
 import { type Bearer, type Caller, flowOfUser } from '@atrium/http/caller.ts';
-import { joinPerson } from '@atrium/http/limits/flow.ts';
+import { joinPerson } from '@atrium/http/limits/semaphore.ts';
 import { StatusError } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
 import type { VerifiedLogin } from '../issuer/verified-login.ts';

@@ -6,6 +6,7 @@ import { LRUCache } from 'lru-cache';
 import type { Bearer, Caller, ViewedAccess } from './caller.ts';
 import { atMost } from './limits/bounded-cache.ts';
 import { RateLimit } from './limits/rate-limit.ts';
+import { headerValues } from './middleware/request-head.ts';
 
 /** Authenticates requests in two steps (docs/contract/conventions.md): checks without a call upstream come first. */
 export interface Authenticator {
@@ -106,20 +107,6 @@ export function readBearer(request: IncomingMessage): Bearer | undefined {
   const token = given.length === 1 ? bearerHeader.exec(given[0] ?? '')?.[1] : undefined;
   if (token === undefined) throw unauthorized({ tokenGiven: true });
   return { token, hash: hash('sha256', token) };
-}
-
-/**
- * Each value of a header as it came, repeated ones too, which `headers` joins or drops.
- *
- * @param name in lower case
- */
-export function headerValues({ rawHeaders }: IncomingMessage, name: string): string[] {
-  const values: string[] = [];
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const given = rawHeaders[index] ?? '';
-    if (given.length === name.length && given.toLowerCase() === name) values.push(rawHeaders[index + 1] ?? '');
-  }
-  return values;
 }
 
 const refusalsPerMinute = 600;

@@ -47,9 +47,7 @@ export class Health {
     this.#isStopping = true;
   }
 
-  get isStopping(): boolean {
-    return this.#isStopping;
-  }
+  readonly isStopping = (): boolean => this.#isStopping;
 
   #results(): { name: string; critical: boolean; why: string | undefined }[] {
     const results = this.#checks.map((check) => ({ ...check, why: check.failure() }));

@@ -1,8 +1,8 @@
 /** Pipelined requests (RFC 9112, 9.3.2). */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { networkOf, peerAddress } from './client-address.ts';
 import { EvictionQueue } from './limits/eviction-queue.ts';
-import { networkOf, peerAddress } from './limits/rate-limit.ts';
 
 /** A read of a connection brings up to 64 KiB, which is some 2,000 requests; a waiting request takes about 2 KB. */
 const waitingBounds = { perNetwork: 10_000, inAll: 20_000 };

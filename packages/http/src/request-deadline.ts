@@ -29,10 +29,10 @@ export class RequestLifetime {
 
   constructor(ctx: Context, timeoutMs: number) {
     this.#ctx = ctx;
-    this.kind = hasBody(ctx.req) ? 'receiving' : 'short';
     this.#timeoutMs = timeoutMs;
     this.#endsAt = performance.now() + timeoutMs;
     this.#timer = this.#startTimer();
+    this.kind = hasBody(ctx.req) ? 'receiving' : 'short';
     ctx.res.once('close', () => this.#close());
   }
 

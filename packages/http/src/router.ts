@@ -4,9 +4,9 @@ import type { Context, Middleware } from 'koa';
 import { type Authenticator, TokenGuard } from './authenticator.ts';
 import { checkLength } from './body.ts';
 import { type Bearer, type Caller, callerKey, flowOf } from './caller.ts';
+import { networkOf } from './client-address.ts';
 import { inputReader } from './input.ts';
-import { joinPerson } from './limits/flow.ts';
-import { networkOf } from './limits/rate-limit.ts';
+import { joinPerson } from './limits/semaphore.ts';
 import type { Operation, RequestBounds } from './operation.ts';
 import { hasViewHeaders, viewHeaders, viewHeadersRefused, viewWriteHeader } from './view-headers.ts';
 

@@ -3,8 +3,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { entityTooLarge } from '@atrium/objects/status.ts';
+import { networkOf } from './client-address.ts';
 import { EvictionQueue } from './limits/eviction-queue.ts';
-import { networkOf } from './limits/rate-limit.ts';
 
 /** Streams the body of a request no faster than it is read. Fails with 413 at the limit. */
 export const requestBody = (request: IncomingMessage, limit: number): Readable =>

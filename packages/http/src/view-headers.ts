@@ -1,8 +1,8 @@
 /** Headers of a request that views the cluster as another user (docs/contract/view-as.md). */
 import type { IncomingMessage } from 'node:http';
 import { badRequest, type StatusError } from '@atrium/objects/status.ts';
-import { headerValues } from './authenticator.ts';
 import type { ViewTarget } from './caller.ts';
+import { headerValues } from './middleware/request-head.ts';
 
 /** Names for `Vary` and CORS. Scripts of pages send groups as JSON, because browsers join repeated header lines. */
 export const viewHeaders = ['Impersonate-User', 'Impersonate-Group', 'Impersonate-Uid', 'Atrium-View-As-Groups'] as const;

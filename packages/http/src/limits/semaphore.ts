@@ -1,46 +1,29 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Readable } from 'node:stream';
 import { tooManyRequests } from '@atrium/objects/status.ts';
-import { currentFlow } from './flow.ts';
 
-interface ConcurrencyLimitOptions {
-  /** Bound of one holder, such as a caller. */
-  maxEach: number;
-  maxInAll?: number;
-  /** The last places of `maxInAll`, for holders of fewer than `maxEach` places. */
-  reserve?: { places: number; maxEach: number };
-  /** Completes "too many … are under way". */
-  what: string;
+/** Flow of a request: its client network, and the person once the credential is known. */
+export interface RequestFlow {
+  key: string;
+  isPerson?: true;
 }
 
-/** Bounds the requests of each holder, so that one holder leaves room for the others. */
-export class ConcurrencyLimit {
-  readonly #options: ConcurrencyLimitOptions;
-  readonly #each = new Map<string, number>();
-  #all = 0;
-
-  constructor(options: ConcurrencyLimitOptions) {
-    this.#options = options;
-  }
-
-  /** @returns a function that ends it; further calls have no effect. @throws StatusError 429 */
-  begin(holder: string): () => void {
-    const { maxEach, maxInAll = Number.POSITIVE_INFINITY, reserve = { places: 0, maxEach }, what } = this.#options;
-    const count = this.#each.get(holder) ?? 0;
-    const max = this.#all < maxInAll - reserve.places ? maxEach : reserve.maxEach;
-    if (count >= max || this.#all >= maxInAll) throw tooManyRequests(`too many ${what} are under way, try again`);
-    this.#each.set(holder, count + 1);
-    this.#all += 1;
-    let isOver = false;
-    return () => {
-      if (isOver) return;
-      isOver = true;
-      const left = (this.#each.get(holder) ?? 1) - 1;
-      if (left === 0) this.#each.delete(holder);
-      else this.#each.set(holder, left);
-      this.#all -= 1;
-    };
-  }
+/** Makes a request one of a person. */
+export function joinPerson(flow: RequestFlow, key: string): void {
+  flow.key = key;
+  flow.isPerson = true;
 }
+
+const current = new AsyncLocalStorage<RequestFlow>();
+
+/** Runs the work of a request as part of its flow. */
+export const runInFlow = <T>(flow: RequestFlow, work: () => T): T => current.run(flow, work);
+
+/** Runs work for several requests, so that it does not wait for the places of one of them. */
+export const runOutsideFlows = <T>(work: () => T): T => current.exit(work);
+
+/** Returns the key of the current flow, undefined for work of the service itself. */
+export const currentFlow = (): string | undefined => current.getStore()?.key;
 
 export interface Bounds {
   /** Bound of running work. */
@@ -73,7 +56,7 @@ interface Share {
 const service = '';
 
 /**
- * Runs a bounded number of tasks at a time, queues a bounded number, and refuses more. Flows (`flow.ts`) take turns, so that a flow with
+ * Runs a bounded number of tasks at a time, queues a bounded number, and refuses more. Flows take turns, so that a flow with
  * many tasks delays no other flow. Once the queue is full, the flow with most waiting tasks is refused.
  */
 export class Semaphore {

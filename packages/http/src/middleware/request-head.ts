@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { headersTooLarge, methodNotAllowed, StatusError, unknownPath } from '@atrium/objects/status.ts';
 import type { Middleware } from 'koa';
-import { headerValues } from '../authenticator.ts';
 
 const maxHeaders = 200;
 /** Bound of the request line and of all headers except those that carry a bearer token. */
@@ -37,6 +36,20 @@ function checkHost(request: IncomingMessage): void {
   if (given.length === 1 && validHost.test(given[0] ?? '')) return;
   // The proxy and the service may read the message in two ways, so the connection ends.
   throw new StatusError(400, 'BadRequest', 'the request needs one Host header that names a host', { headers: { Connection: 'close' } });
+}
+
+/**
+ * Each value of a header as it came, repeated ones too, which `headers` joins or drops.
+ *
+ * @param name in lower case
+ */
+export function headerValues({ rawHeaders }: IncomingMessage, name: string): string[] {
+  const values: string[] = [];
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const given = rawHeaders[index] ?? '';
+    if (given.length === name.length && given.toLowerCase() === name) values.push(rawHeaders[index + 1] ?? '');
+  }
+  return values;
 }
 
 /**

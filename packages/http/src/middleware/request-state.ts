@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Context, Middleware } from 'koa';
 import type { ViewedAccess, ViewTarget } from '../caller.ts';
+import { networkOf } from '../client-address.ts';
 import { isProbe } from '../health.ts';
-import type { RequestFlow } from '../limits/flow.ts';
-import { networkOf } from '../limits/rate-limit.ts';
+import type { RequestFlow } from '../limits/semaphore.ts';
 import { RequestLifetime } from '../request-deadline.ts';
 import { runInTrace, type Trace, type Tracing } from '../telemetry/tracing.ts';
 
@@ -18,7 +18,9 @@ interface RequestStateOptions {
 /** Gives each request its state: an id, the address of its client, its lifetime, its trace. */
 export function requestState({ sourceOf, requestTimeoutMs, tracing }: RequestStateOptions): Middleware {
   return (ctx, next) => {
-    const state = new RequestState(ctx, { requestId: requestId(ctx.req), source: sourceOf(ctx.req), timeoutMs: requestTimeoutMs });
+    const id = requestId(ctx.req);
+    const source = sourceOf(ctx.req);
+    const state = new RequestState(ctx, { requestId: id, source, network: networkOf(source), timeoutMs: requestTimeoutMs });
     ctx.state = state;
     const trace = tracing.traceOf(ctx.req.headers);
     if (trace === undefined || isProbe(ctx.path)) return next();
@@ -37,6 +39,7 @@ function requestId({ headers }: IncomingMessage): string {
 interface RequestStart {
   requestId: string;
   source: string;
+  network: string;
   timeoutMs: number;
 }
 
@@ -68,10 +71,10 @@ class RequestState {
   /** Why a credential was refused, for the access log: callers are not told. */
   refusal?: string;
 
-  constructor(ctx: Context, { requestId, source, timeoutMs }: RequestStart) {
+  constructor(ctx: Context, { requestId, source, network, timeoutMs }: RequestStart) {
     this.requestId = requestId;
     this.source = source;
-    this.flow = { key: `network ${networkOf(source)}` };
+    this.flow = { key: `network ${network}` };
     this.lifetime = new RequestLifetime(ctx, timeoutMs);
   }
 

@@ -1,9 +1,8 @@
 /** Every parser of callers' text, with the maximum length of its input. A new parser is one line of `parsers`. */
 import { generateKeyPairSync } from 'node:crypto';
 import { decodeJson } from '@atrium/http/body.ts';
-import { clientAddress } from '@atrium/http/client-address.ts';
+import { clientAddress, networkOf } from '@atrium/http/client-address.ts';
 import { CookieFamily, cookieNames, hostCookie, isSecret } from '@atrium/http/cookies/cookies.ts';
-import { networkOf } from '@atrium/http/limits/rate-limit.ts';
 import { chooseEncoding, isHashedName } from '@atrium/http/middleware/representation.ts';
 import { KeySeal } from '@atrium/http/seal.ts';
 import { readTraceParent } from '@atrium/http/telemetry/tracing.ts';
