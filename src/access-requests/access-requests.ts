@@ -1,9 +1,14 @@
+/**
+ * Access for a while: users ask for the role of an AccessPolicy, approvers decide, and the role ends by itself. RBAC stays the only
+ * authority: access is a UserBinding that expires. Administrators write policies with kubectl.
+ */
 import { clusterNetwork, type Network } from '@atrium/http/outgoing.ts';
 import type { Controller } from '@atrium/kubernetes/controllers/controller.ts';
 import type { WatchCache } from '@atrium/kubernetes/watch/watch-cache.ts';
 import { BindingEnds } from '../bindings/ends.ts';
 import type { UserBindingRow } from '../bindings/row.ts';
 import { type Collection, collection, followedLists } from '../collection/collection.ts';
+import { standardOperations } from '../collection/standard-resource.ts';
 import type { WhileAllowedOptions } from '../collection/while-allowed.ts';
 import { isMailSet } from '../mail/mailer.ts';
 import type { Feature, Services } from '../services.ts';
@@ -14,8 +19,8 @@ import { isUnreviewed } from './break-glass.ts';
 import type { AccessSources } from './changes.ts';
 import type { AccessContext } from './context.ts';
 import { accessController } from './controller.ts';
+import { policyDefinition, requestDefinition } from './definition.ts';
 import { requestEnds } from './ends.ts';
-import type { LiveAccess } from './list.ts';
 import { expectNotices, reportRequests } from './metrics.ts';
 import { NoticeTerm } from './notices.ts';
 import { People } from './people.ts';
@@ -93,7 +98,21 @@ export function createAccessRequests(services: Services, watched: WatchedAccess,
   const controller = accessController(context, needs, receivers.term);
   const ends = new BindingEnds(services, needs.userBindings, requestEnds(context, needs));
   return {
-    operations: accessOperations(context, liveAccess(services, { policies, requests }, needs)),
+    operations: [
+      ...standardOperations(
+        services,
+        policies,
+        policyDefinition(context),
+        followedLists(services, policies, collected.policies, needs.again),
+      ),
+      ...standardOperations(
+        services,
+        requests,
+        requestDefinition(context),
+        followedLists(services, requests, collected.requests, needs.again),
+      ),
+      ...accessOperations(context),
+    ],
     checks: [policies.check, requests.check],
     start() {
       policies.start();
@@ -107,12 +126,6 @@ export function createAccessRequests(services: Services, watched: WatchedAccess,
       await Promise.all([policies.stop(), requests.stop()]);
     },
   };
-}
-
-function liveAccess(services: Services, watched: Pick<WatchedAccess, 'policies' | 'requests'>, { again }: AccessNeeds): LiveAccess {
-  const policies = followedLists(services, watched.policies, collected.policies, again);
-  const requests = followedLists(services, watched.requests, collected.requests, again);
-  return policies && requests && { policies, requests };
 }
 
 /** Dependencies of notices. */

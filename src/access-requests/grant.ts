@@ -58,33 +58,32 @@ const lapse = (context: AccessContext, row: RequestRow, why: { reason: string; m
 
 /** @returns false if another object has the name */
 async function createBinding({ services }: AccessContext, row: RequestRow, spec: RequestSpec, signal: AbortSignal): Promise<boolean> {
-  const bindings = new ServiceResource(services.client, userBindingKind);
-  const { name, uid, begin, until } = row;
-  const created = await bindings.create(
-    {
-      apiVersion: userBindingApiVersion,
-      kind: 'UserBinding',
-      metadata: {
-        name: bindingNameOf(row),
-        finalizers: [bindingFinalizer],
-        ownerReferences: [{ apiVersion: accessApiVersion, kind: 'AccessRequest', name, uid }],
-      },
-      spec: {
-        subjects: [{ kind: 'User', name: spec.record }],
-        roleRef: spec.roleRef,
-        scope: spec.scope,
-        ...(spec.scope === 'namespace' && { constraint: (spec.namespaces ?? []).map((namespace) => ({ namespace })) }),
-        ...(begin > services.now().getTime() && { notBefore: timestamp(new Date(begin)) }),
-        expiresAt: timestamp(new Date(until)),
-        request: { name, uid, recordUID: spec.recordUID },
-      },
-    },
-    // A definition without these fields would drop them, and the role would never expire.
-    { isStrict: true, signal },
-  );
+  const binding = bindingOf(services, row, spec);
+  // A definition without the fields of the period would drop them, and the role would never expire.
+  const created = await new ServiceResource(services.client, userBindingKind).create(binding, { isStrict: true, signal });
   if (created !== 'conflict') return true;
-  return (await storedBinding(services, row, signal))?.request?.uid === uid;
+  return (await storedBinding(services, row, signal))?.request?.uid === row.uid;
 }
+
+/** Returns the UserBinding of a request. */
+const bindingOf = ({ now }: Pick<Services, 'now'>, row: RequestRow, spec: RequestSpec) => ({
+  apiVersion: userBindingApiVersion,
+  kind: 'UserBinding',
+  metadata: {
+    name: bindingNameOf(row),
+    finalizers: [bindingFinalizer],
+    ownerReferences: [{ apiVersion: accessApiVersion, kind: 'AccessRequest', name: row.name, uid: row.uid }],
+  },
+  spec: {
+    subjects: [{ kind: 'User', name: spec.record }],
+    roleRef: spec.roleRef,
+    scope: spec.scope,
+    ...(spec.scope === 'namespace' && { constraint: (spec.namespaces ?? []).map((namespace) => ({ namespace })) }),
+    ...(row.begin > now().getTime() && { notBefore: timestamp(new Date(row.begin)) }),
+    expiresAt: timestamp(new Date(row.until)),
+    request: { name: row.name, uid: row.uid, recordUID: spec.recordUID },
+  },
+});
 
 /** Reads the UserBinding of a request from the API server. The service may list UserBindings, but not get them by name. */
 export async function storedBinding({ client }: Services, row: RequestRow, signal: AbortSignal): Promise<UserBindingRow | undefined> {

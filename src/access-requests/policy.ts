@@ -7,7 +7,8 @@ import { labelSelector as selector, selectorText } from '@atrium/objects/labels.
 import { conditions, objectMeta } from '@atrium/objects/object-schemas.ts';
 import { partsOf } from '@atrium/objects/reader.ts';
 import { z } from 'zod';
-import type { ListProperties, ListRow } from '../collection/properties.ts';
+import type { ListProperties } from '../collection/properties.ts';
+import { type StandardRow, standardRow } from '../collection/standard-row.ts';
 
 export const accessPolicyResource: ResourceType = { group: 'auth.platform.io', version: 'v1', resource: 'accesspolicies' };
 export const accessPolicyKind: ResourceKind = { type: accessPolicyResource, kind: 'AccessPolicy' };
@@ -90,9 +91,7 @@ type PolicyScope =
   | { readonly kind: 'selector'; readonly labelSelector: string };
 
 /** The cached part of an AccessPolicy. */
-export interface PolicyRow extends ListRow {
-  readonly uid: string;
-  readonly resourceVersion: string;
+export interface PolicyRow extends StandardRow {
   readonly generation: number;
   readonly subjects: readonly PolicySubject[];
   readonly approvers: readonly PolicySubject[];
@@ -111,16 +110,11 @@ export interface PolicyRow extends ListRow {
 
 /** Returns the row of a policy. A policy that no definition of ours would accept fits no user. */
 export function policyRow(object: KubernetesObject): PolicyRow {
-  const { managedFields: _managedFields, annotations: _annotations, ...metadata } = object.metadata;
+  const { annotations: _annotations, ...metadata } = object.metadata;
   const { spec: read } = storedPolicy.safeParse(object).data ?? {};
-  const { spec: whole = {}, status: state } = partsOf(object);
   return {
-    name: metadata.name,
-    uid: metadata.uid,
-    resourceVersion: metadata.resourceVersion,
+    ...standardRow(accessPolicyKind, { ...object, metadata }),
     generation: metadata.generation ?? 0,
-    labels: metadata.labels ?? {},
-    text: JSON.stringify({ apiVersion: accessApiVersion, kind: 'AccessPolicy', metadata, spec: whole, ...(state && { status: state }) }),
     subjects: read?.subjects ?? [],
     approvers: (read?.approvers ?? []).filter(({ name }) => !isReservedName(name)),
     roleRefs: read?.roleRefs ?? [],

@@ -5,9 +5,9 @@ import type { ResourceKind } from '@atrium/kubernetes/resource-client.ts';
 import { folded } from '@atrium/objects/folded.ts';
 import { labelPattern } from '@atrium/objects/labels.ts';
 import { objectMeta, shownText } from '@atrium/objects/object-schemas.ts';
-import { partsOf } from '@atrium/objects/reader.ts';
 import { z } from 'zod';
-import type { ListProperties, ListRow } from '../collection/properties.ts';
+import type { ListProperties } from '../collection/properties.ts';
+import { type StandardRow, standardRow } from '../collection/standard-row.ts';
 import { accessApiVersion } from './policy.ts';
 
 export const accessRequestResource: ResourceType = { group: 'auth.platform.io', version: 'v1', resource: 'accessrequests' };
@@ -216,9 +216,7 @@ const storedSpec = z.object({ spec });
 const storedStatus = z.object({ status });
 
 /** The cached part of an AccessRequest. Times are in milliseconds since 1970, `NaN` if absent. */
-export interface RequestRow extends ListRow {
-  readonly uid: string;
-  readonly resourceVersion: string;
+export interface RequestRow extends StandardRow {
   /** '' before the first status. */
   readonly phase: Phase | '';
   /** Undefined for a request that no definition of ours would accept, which gives no access. */
@@ -236,23 +234,17 @@ export interface RequestRow extends ListRow {
 
 /** Returns the row of a request. Called once for each change. */
 export function requestRow(object: KubernetesObject): RequestRow {
-  const { managedFields: _managedFields, ...metadata } = object.metadata;
   const { status: read = {} } = storedStatus.safeParse(object).data ?? {};
   const { spec: asked } = storedSpec.safeParse(object).data ?? {};
-  const { spec: stored, status: state } = partsOf(object);
   return {
-    name: metadata.name,
-    uid: metadata.uid,
-    resourceVersion: metadata.resourceVersion,
-    labels: metadata.labels ?? {},
-    text: JSON.stringify({ apiVersion: accessApiVersion, kind: 'AccessRequest', metadata, spec: stored, ...(state && { status: state }) }),
+    ...standardRow(accessRequestKind, object),
     phase: read.phase ?? '',
     spec: asked,
     decisions: read.decisions ?? [],
     review: read.review,
     rulesHash: read.rulesHash,
     told: read,
-    created: Date.parse(metadata.creationTimestamp),
+    created: Date.parse(object.metadata.creationTimestamp),
     begin: Date.parse(read.begin ?? ''),
     until: Date.parse(read.until ?? ''),
     ended: Date.parse(read.ended ?? ''),

@@ -46,10 +46,12 @@ export interface ListerOptions<Row> {
   listKind: string;
   /** Members of the answer in addition to those of every list. */
   extra?: object | undefined;
-  /** Seals `continue`: `keyRing.sealFor('continue')`. */
-  seal: Seal;
-  /** Resolves once there are keys to seal `continue` with, or the attempt to read them has failed: `keyRing.settled`. */
-  keysSettled: () => Promise<void>;
+  /** Keys that seal `continue`. */
+  keyRing: {
+    sealFor(purpose: 'continue'): Seal;
+    /** Resolves once there are keys, or the attempt to read them has failed. */
+    settled(): Promise<void>;
+  };
   /** Bound of the pages of all lists. */
   pages: SharedBound;
   metrics: Metrics;
@@ -66,11 +68,11 @@ export class Lister<Row extends ListRow> {
   readonly #keys = new WeakMap<ListParameters, string>();
 
   constructor(options: ListerOptions<Row>) {
-    const { cache, properties, seal, pages, metrics, name, now } = options;
+    const { cache, properties, keyRing, pages, metrics, name, now } = options;
     this.#options = options;
     this.#pages = pages.cache();
     this.#index = new ListIndex(properties, { rows: () => cache.values(), resourceVersion: () => cache.resourceVersion });
-    this.#continueTokens = new ContinueTokens({ seal, now });
+    this.#continueTokens = new ContinueTokens({ seal: keyRing.sealFor('continue'), now });
     cache.onChange((change) => this.#index.record(change));
     reportCache(metrics, `${name}_lists`, () => this.#index.size);
   }
@@ -115,13 +117,13 @@ export class Lister<Row extends ListRow> {
 
   /** Waits until the cache can be relied on. @throws StatusError 503 while the objects are not known */
   async whenReady(signal: AbortSignal): Promise<void> {
-    const { cache, keysSettled } = this.#options;
+    const { cache, keyRing } = this.#options;
     // Right after the start, requests wait for the first list instead of a retry by the client.
     if (!cache.isSynced && cache.failure() === undefined) {
       await cache.until(() => cache.isSynced, firstListMs, signal);
       signal.throwIfAborted();
     }
-    await keysSettled();
+    await keyRing.settled();
     if (!this.#isUsable) throw cache.unavailable();
   }
 

@@ -31,7 +31,7 @@ import type { ListProperties } from './properties.ts';
 import { listAnswer, listQuery, listSchema } from './schema.ts';
 import { servedObject } from './standard-row.ts';
 import { type Patched, StandardWrites, type Strategy, type Written } from './standard-writes.ts';
-import { answerVisible, type SelectVisible } from './visible-rows.ts';
+import { answerVisible, type FindVisible, type SelectVisible } from './visible-rows.ts';
 import { rightCheck } from './while-allowed.ts';
 
 /** Words of an operation that differ from resource to resource. Answers replace or extend the standard ones. */
@@ -83,7 +83,7 @@ export interface StandardResource<Row extends ServedRow, New, Patch extends Patc
   /** Undefined for lists of all objects, for callers with the right to list them. */
   list?: VisibleLists<Row>;
   /** Undefined for a resource whose objects are not read one by one. */
-  get?: Words;
+  get?: Words & { find?: FindVisible };
   /** Undefined for a resource whose objects are created by another operation. */
   create?: Words & { audit: WriteAuditName };
   /** Undefined for a resource whose objects cannot be changed. */
@@ -160,7 +160,7 @@ class StandardOperations<Row extends ServedRow, New, Patch extends Patched> {
       method: 'GET',
       paths: [path],
       tag,
-      summary: `${visible?.summary ?? `Lists ${nouns.many}, filtered, sorted and in pages`}${live ? ', or watches them' : ''}`,
+      summary: visible?.summary ?? `Lists ${nouns.many}, filtered, sorted and in pages${live ? ', or watches them' : ''}`,
       ...(description !== '' && { description }),
       credential: 'required',
       before: [compressed, longRunning((ctx) => live !== undefined && isLive(ctx))],
@@ -168,8 +168,8 @@ class StandardOperations<Row extends ServedRow, New, Patch extends Patched> {
       // Clients send these parameters whether or not the feature is on, and accept a list.
       ignoredQuery: Object.keys(liveParameters),
       answers: {
-        200: live ? { ...answer, description: liveAnswerDescription } : answer,
-        403: { description: 'RBAC denies it.' },
+        200: live && !visible ? { ...answer, description: liveAnswerDescription } : answer,
+        ...(!visible && { 403: { description: 'RBAC denies it.' } }),
         410: { description: '`continue` is older than an hour.' },
         ...visible?.answers,
       },
@@ -183,10 +183,15 @@ class StandardOperations<Row extends ServedRow, New, Patch extends Patched> {
     });
   }
 
-  get(words: Words): Operation {
-    const { ids, tag } = this.#resource;
+  get({ find, ...words }: NonNullable<StandardResource<Row, New, Patch>['get']>): Operation {
+    const { ids, nouns, tag } = this.#resource;
+    // Callers who see a part of an object cannot change it, and need no version.
+    const seen = {
+      200: { ...this.#object, headers: {} },
+      404: { description: `The ${nouns.one} does not exist, or the caller may not see it.` },
+    };
     return operation({
-      ...this.#words(words, { 200: this.#object, 403: this.#hidden, 404: this.#absent }),
+      ...this.#words(words, find ? seen : { 200: this.#object, 403: this.#hidden, 404: this.#absent }),
       id: `Get${ids.one}`,
       method: 'GET',
       paths: [this.#path],
@@ -195,6 +200,7 @@ class StandardOperations<Row extends ServedRow, New, Patch extends Patched> {
       params: this.#params,
       handle: async ({ ctx, caller, params, signal }) => {
         const name = this.#nameIn(params);
+        if (find) return sendJson(ctx, (await find(name, { caller, signal })).text);
         await this.#writes.require(caller, 'get', name, signal);
         const { text, resourceVersion } = await this.#collection.get(name, signal);
         ctx.set({ ETag: `"${resourceVersion}"`, 'Cache-Control': 'private, no-cache' });

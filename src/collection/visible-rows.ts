@@ -30,6 +30,13 @@ export type SelectVisible<Row> = (
   request: { caller: Caller; verb: 'list' | 'watch'; signal: AbortSignal },
 ) => Promise<VisibleRows<Row>>;
 
+/**
+ * Returns an object as the caller may see it.
+ *
+ * @throws StatusError 404 whether or not a hidden object exists, 503, 504
+ */
+export type FindVisible = (name: string, request: { caller: Caller; signal: AbortSignal }) => Promise<{ readonly text: string }>;
+
 interface VisibleList<Row extends LiveRow> {
   access: AccessReviews;
   lister: Lister<Row>;
