@@ -75,10 +75,17 @@ function jsonPatched(current: JsonObject, patch: unknown): JsonObject {
 
 function isApplied(document: JsonObject, operation: z.infer<typeof operations>[number]): boolean {
   const [failure] = applyPatch(document, ['value' in operation ? { ...operation, value: operation.value } : operation]);
-  if (failure === null) return true;
+  if (failure === null || holdsWithout(document, operation)) return true;
   // Unlike RFC 6902, 4.3, upstream lets `replace` create a missing member.
   const mayAdd = failure?.name === 'MissingError' && operation.op === 'replace' && isJsonObject(parentOf(document, operation.path));
   return mayAdd && applyPatch(document, [{ ...operation, op: 'add', value: operation.value }])[0] === null;
+}
+
+/** Unlike RFC 6902, 4.6, upstream takes a member that its object lacks for null. */
+function holdsWithout(document: JsonObject, operation: z.infer<typeof operations>[number]): boolean {
+  if (operation.op !== 'test' || operation.value !== null) return false;
+  const { parent, key } = Pointer.fromJSON(operation.path).evaluate(document);
+  return isJsonObject(parent) && !Object.hasOwn(parent, key);
 }
 
 const parentOf = (document: JsonObject, pointer: string) => Pointer.fromJSON(pointer).evaluate(document).parent;

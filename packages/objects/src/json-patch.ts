@@ -63,12 +63,21 @@ export function mergePatchOf(body: unknown, { group, kind }: Kind): { patch: Rec
   return { patch, tests };
 }
 
+/**
+ * Returns the value that a test compares, undefined if its path leads nowhere. Like the API server, takes a member that its object lacks for
+ * null.
+ */
+const foundBy = (path: readonly string[], served: unknown): unknown =>
+  path.reduce<unknown>((below, key, depth) => {
+    if (Array.isArray(below)) return /^(?:0|[1-9]\d*)$/.test(key) ? below[Number(key)] : undefined;
+    if (!isRecord(below)) return undefined;
+    if (Object.hasOwn(below, key)) return below[key];
+    return depth === path.length - 1 ? null : undefined;
+  }, served);
+
 /** @param served the object as callers see it; @throws StatusError 422 */
 export function checkTests(served: unknown, tests: readonly PatchTest[], { group, kind, name }: Kind & { name: string }): void {
-  const failed = tests.filter(({ path, value }) => {
-    const found = path.reduce<unknown>((below, key) => (isRecord(below) && Object.hasOwn(below, key) ? below[key] : undefined), served);
-    return !isDeepStrictEqual(found, value);
-  });
+  const failed = tests.filter(({ path, value }) => !isDeepStrictEqual(foundBy(path, served), value));
   if (failed.length > 0)
     throw invalid(
       { group, kind, name },

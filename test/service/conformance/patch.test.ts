@@ -52,6 +52,69 @@ describe('patch', () => {
     expect(missing.status).to.equal(422);
   });
 
+  const tags = ['a', 'b'];
+  for (const [what, operations, wanted] of [
+    ['adds before an index', [{ op: 'add', path: '/spec/tags/1', value: 'x' }], ['a', 'x', 'b']],
+    ['adds at the end by -', [{ op: 'add', path: '/spec/tags/-', value: 'x' }], ['a', 'b', 'x']],
+    ['adds at the index after the last', [{ op: 'add', path: '/spec/tags/2', value: 'x' }], ['a', 'b', 'x']],
+    [
+      'replaces and removes by index',
+      [
+        { op: 'replace', path: '/spec/tags/0', value: 'x' },
+        { op: 'remove', path: '/spec/tags/1' },
+      ],
+      ['x'],
+    ],
+    [
+      'tests an item and a whole list',
+      [
+        { op: 'test', path: '/spec/tags/1', value: 'b' },
+        { op: 'test', path: '/spec/tags', value: tags },
+      ],
+      tags,
+    ],
+    [
+      'tests what an operation before has changed',
+      [
+        { op: 'replace', path: '/spec/tags/0', value: 'x' },
+        { op: 'test', path: '/spec/tags/0', value: 'x' },
+      ],
+      ['x', 'b'],
+    ],
+    ['tests null for a member that does not exist', [{ op: 'test', path: '/spec/title', value: null }], tags],
+    ['moves an item', [{ op: 'move', from: '/spec/tags/0', path: '/spec/tags/1' }], ['b', 'a']],
+  ] as const)
+    it(`${what}, in a JSON Patch`, async () => {
+      const name = `list-${what.replaceAll(/[^a-z]+/g, '-')}x`;
+      await admin.create(widgets, aWidget(name, { tags }));
+      const answer = await admin.patch(`${widgets}/${name}`, [...operations], 'json');
+
+      expect(answer.status, answer.text).to.equal(200);
+      expect(answer.body).to.have.nested.property('spec.tags').that.deep.equals(wanted);
+    });
+
+  for (const [what, operation] of [
+    ['an index beyond the end', { op: 'add', path: '/spec/tags/3', value: 'x' }],
+    ['a test of an index beyond the end', { op: 'test', path: '/spec/tags/2', value: 'x' }],
+    ['a test of -', { op: 'test', path: '/spec/tags/-', value: 'b' }],
+    ['a test for null below a member that does not exist', { op: 'test', path: '/spec/title/deep', value: null }],
+    ['a test for null of an index beyond the end', { op: 'test', path: '/spec/tags/2', value: null }],
+    ['a test of another item', { op: 'test', path: '/spec/tags/0', value: 'b' }],
+    ['a list index that is a word', { op: 'add', path: '/spec/tags/first', value: 'x' }],
+    ['a parent that does not exist', { op: 'add', path: '/spec/options/deep/er', value: 'x' }],
+    ['a test of a member that does not exist', { op: 'test', path: '/spec/title', value: 'x' }],
+    ['an unknown operation', { op: 'merge', path: '/spec/title', value: 'x' }],
+  ] as const)
+    it(`answers 422 to ${what}`, async () => {
+      const name = `refused-${what.replaceAll(/[^a-z]+/g, '-')}x`;
+      const created = await admin.create(widgets, aWidget(name, { tags }));
+      const answer = await admin.patch(`${widgets}/${name}`, [operation], 'json');
+
+      expect(answer.status, answer.text).to.equal(422);
+      expect(answer.body).to.include({ kind: 'Status', reason: 'Invalid' });
+      expect(await admin.read(`${widgets}/${name}`)).to.deep.equal(created);
+    });
+
   it('answers 409 for a stale resourceVersion in the patch', async () => {
     const created = await admin.create(configMaps, { metadata: { name: 'stale' }, data: { a: '1' } });
     await admin.patch(`${configMaps}/stale`, { data: { a: '2' } });
