@@ -179,11 +179,5 @@ type RequestEvent =
   | { readonly audit: 'AccessDecided' | 'AccessEnded'; readonly code: number; readonly reason: string };
 
 function record({ services }: AccessContext, ctx: Context, caller: Caller, row: RequestRow, event: RequestEvent): void {
-  services.audit.record({
-    ...event,
-    ...auditCaller(ctx, caller),
-    target: { name: row.name, uid: row.uid },
-    outcome: 'success',
-    ...(row.spec && { access: accessOf(row, row.spec) }),
-  });
+  services.audit.recordWrite(ctx, caller, { ...event, target: row, ...(row.spec && { access: accessOf(row, row.spec) }) });
 }

@@ -96,9 +96,9 @@ export const auditEvents = {
 
 export type AuditName = keyof typeof auditEvents;
 
-/** Names of the events of writes by a caller: `auditWrite` has their fields. */
+/** Names of the events that have the fields of a write by a caller. */
 export type WriteAuditName = {
-  [Name in AuditName]: typeof byCaller extends (typeof auditEvents)[Name]['fields'] ? Name : never;
+  [Name in AuditName]: (typeof byCaller)[number] extends FieldOf<Name> ? Name : never;
 }[AuditName];
 
 /** Fields that an event with one of these names may have. */

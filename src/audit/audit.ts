@@ -5,7 +5,7 @@ import { currentTraceID } from '@atrium/http/telemetry/tracing.ts';
 import type { StatusError } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
 import type { Logger } from 'pino';
-import { type AuditField, type AuditName, auditEvents, type FieldOf } from './audit-events.ts';
+import { type AuditField, type AuditName, auditEvents, type FieldOf, type WriteAuditName } from './audit-events.ts';
 
 /** Origin of a request. */
 export interface AuditOrigin {
@@ -40,6 +40,13 @@ export type AuditEvent = Partial<AuditOrigin & AuditFields> & { audit: AuditName
 /** Event with the fields that `audit-events.ts` declares for its name, and no others. */
 type DeclaredEvent<Name extends AuditName> = AuditEvent & { audit: Name } & { [Field in Exclude<AuditField, FieldOf<Name>>]?: never };
 
+type WriteField = 'target' | 'reason' | 'members' | 'access';
+
+/** A write by a caller, with the fields that its name allows. The request has the others. */
+type WriteEvent<Name extends WriteAuditName> = { audit: Name; code: number } & Partial<Pick<AuditFields, WriteField>> & {
+    [Field in Exclude<WriteField, FieldOf<Name>>]?: never;
+  };
+
 interface MemberChange {
   added: number;
   removed: number;
@@ -69,9 +76,19 @@ export class Audit {
 
   /** Never throws: an event that is lost fails nothing. */
   record<Name extends AuditName>(event: DeclaredEvent<Name>): void {
+    this.#write(event);
+  }
+
+  /** Records a write by the caller that took effect, with the origin of the request. Never throws. */
+  recordWrite<Name extends WriteAuditName>(ctx: Context, caller: { identity: Actor }, event: WriteEvent<Name>): void {
+    const { target }: Partial<AuditFields> = event;
+    const named = target && { target: { name: target.name, uid: target.uid } };
+    this.#write({ ...auditCaller(ctx, caller), outcome: 'success', ...event, ...named });
+  }
+
+  #write(event: AuditEvent): void {
     const { write, onEvent, events, log, now } = this.#options;
-    const { audit, requestId, actor, source, userAgent, target, outcome, code, reason, issuer, session, members, access }: AuditEvent =
-      event;
+    const { audit, requestId, actor, source, userAgent, target, outcome, code, reason, issuer, session, members, access } = event;
     const time = now()
       .toISOString()
       .replace(/\.\d+Z$/, 'Z');
@@ -110,10 +127,6 @@ export const auditCaller = (ctx: Context, { identity: { name, uid } }: { identit
   ...auditOrigin(ctx),
   actor: { name, uid },
 });
-
-/** Fields of a successful write by a caller, without its code. */
-export const auditWrite = (ctx: Context, caller: { identity: Actor }, { name, uid }: AuditFields['target']) =>
-  ({ ...auditCaller(ctx, caller), target: { name, uid }, outcome: 'success' }) as const;
 
 /** Returns the origin of the request. */
 export function auditOrigin(ctx: Context): AuditOrigin {

@@ -6,7 +6,6 @@ import type { Connection } from '@atrium/kubernetes/connection.ts';
 import { isReservedGroup, isReservedName } from '@atrium/kubernetes/impersonation.ts';
 import { kubeconfigText, publicCluster } from '@atrium/kubernetes/kubeconfig-text.ts';
 import { badParameter, notFound, StatusError } from '@atrium/objects/status.ts';
-import { auditCaller } from '../audit/audit.ts';
 import { groupsPrefixOf } from '../config/issuers.ts';
 import type { Config } from '../config/schema.ts';
 import type { Services } from '../services.ts';
@@ -49,21 +48,13 @@ export function createCertificates(context: CertificatesContext): { operations: 
     },
     async handle({ ctx, caller, body, signal }) {
       const { certificate, account } = await issueCertificate(context, body.spec, caller, signal);
-      context.services.audit.record({
-        audit: 'CertificateIssued',
-        ...auditCaller(ctx, caller),
-        ...targetOf(account),
-        outcome: 'success',
-        code: 201,
-      });
+      context.services.audit.recordWrite(ctx, caller, { audit: 'CertificateIssued', ...(account && { target: account }), code: 201 });
       ctx.status = 201;
       ctx.body = certificate;
     },
   });
   return { operations: [authorize] };
 }
-
-const targetOf = (account: Account | undefined) => account && { target: { name: account.name, uid: account.uid } };
 
 interface Issued {
   certificate: UserCertificate;

@@ -11,7 +11,6 @@ import { notFound } from '@atrium/objects/status.ts';
 import { deleteOptions, deletionOf, dryRun, warningHeaders, writeQuery } from '@atrium/objects/write-options.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
-import { auditWrite } from '../audit/audit.ts';
 import type { WriteAuditName } from '../audit/audit-events.ts';
 import type { Services } from '../services.ts';
 import { bulkAnswers, bulkBody, bulkDescription, bulkQuery, bulkResult } from './bulk-delete.ts';
@@ -230,7 +229,7 @@ class StandardOperations<Row extends ServedRow, New, Patch extends Patched> {
         const request = { body, isDryRun: query.dryRun !== undefined, fieldValidation: query.fieldValidation };
         const written = await this.#writes.create(request, caller, signal);
         const { metadata } = written.object;
-        if (written.isChanged) this.#record(ctx, caller, { audit, target: metadata, code: 201 });
+        if (written.isChanged) this.#services.audit.recordWrite(ctx, caller, { audit, target: metadata, code: 201 });
         ctx.status = 201;
         ctx.set('Location', `${this.#services.basePath}${path}/${metadata.name}`);
         this.#send(ctx, written);
@@ -268,7 +267,7 @@ class StandardOperations<Row extends ServedRow, New, Patch extends Patched> {
         const { fieldValidation } = query;
         const request = { name, body, isJsonPatch, ifMatch, isDryRun: query.dryRun !== undefined, fieldValidation };
         const written = await this.#writes.patch(request, caller, signal);
-        if (written.isChanged) this.#record(ctx, caller, { audit, target: written.object.metadata, code: 200 });
+        if (written.isChanged) this.#services.audit.recordWrite(ctx, caller, { audit, target: written.object.metadata, code: 200 });
         this.#send(ctx, written);
       },
     });
@@ -294,7 +293,7 @@ class StandardOperations<Row extends ServedRow, New, Patch extends Patched> {
       handle: async ({ ctx, caller, params, query, body, signal }) => {
         const deletion = { name: this.#nameIn(params), ...deletionOf(query, body) };
         const target = await (own ? this.#deleteOwnable(own, deletion, caller, signal) : this.#delete(deletion, caller, signal));
-        if (!deletion.isDryRun) this.#record(ctx, caller, { audit, target, code: 204 });
+        if (!deletion.isDryRun) this.#services.audit.recordWrite(ctx, caller, { audit, target, code: 204 });
         ctx.status = 204;
       },
     });
@@ -317,7 +316,7 @@ class StandardOperations<Row extends ServedRow, New, Patch extends Patched> {
       answers: bulkAnswers(resultKind),
       handle: async (request) => {
         const { ctx, caller } = request;
-        const onDeleted = (target: AuditTarget) => this.#record(ctx, caller, { audit, target, code: 204 });
+        const onDeleted = (target: AuditTarget) => this.#services.audit.recordWrite(ctx, caller, { audit, target, code: 204 });
         ctx.body = bulkResult(resultKind, await bulkDeleter.requested(request, onDeleted));
       },
     });
@@ -363,10 +362,6 @@ class StandardOperations<Row extends ServedRow, New, Patch extends Patched> {
 
   #words({ summary, description, answers }: Words, standard: Record<number, AnswerDescription>) {
     return { summary, ...(description !== undefined && { description }), answers: { ...standard, ...answers } };
-  }
-
-  #record(ctx: Context, caller: Caller, { audit, target, code }: { audit: WriteAuditName; target: AuditTarget; code: number }) {
-    this.#services.audit.record({ audit, ...auditWrite(ctx, caller, target), code });
   }
 
   #send(ctx: Context, { object, warnings }: Written): void {

@@ -1,7 +1,7 @@
 import { type Operation, operation } from '@atrium/http/operation.ts';
 import { mergePatchTypes } from '@atrium/objects/json-patch.ts';
 import { z } from 'zod';
-import { type Audit, auditWrite } from '../audit/audit.ts';
+import type { Audit } from '../audit/audit.ts';
 import { userName } from '../users/record/schema.ts';
 import { type FactorService, factorExample, factorID, factorListSchema, renameBody } from './service.ts';
 
@@ -82,7 +82,7 @@ const deleteOperation = (service: FactorService, audit: Audit) =>
     },
     async handle({ ctx, caller, params: { name: user, id }, signal }) {
       const { account, factor } = await service.remove({ user, id }, caller, signal);
-      audit.record({ audit: 'FactorRemoved', ...auditWrite(ctx, caller, account), code: 204, reason: factor.type });
+      audit.recordWrite(ctx, caller, { audit: 'FactorRemoved', target: account, code: 204, reason: factor.type });
       ctx.status = 204;
     },
   });
@@ -107,7 +107,7 @@ const resetOperation = (service: FactorService, audit: Audit) =>
     },
     async handle({ ctx, caller, params: { name }, signal }) {
       const account = await service.reset(name, caller, signal);
-      audit.record({ audit: 'FactorsReset', ...auditWrite(ctx, caller, account), code: 204 });
+      audit.recordWrite(ctx, caller, { audit: 'FactorsReset', target: account, code: 204 });
       ctx.status = 204;
     },
   });

@@ -5,7 +5,6 @@ import { badRequest } from '@atrium/objects/status.ts';
 import { dryRun } from '@atrium/objects/write-options.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
-import { auditWrite } from '../audit/audit.ts';
 import { groupApiVersion } from '../users/record/local-groups.ts';
 import { groupName } from './definition.ts';
 import { GroupMembers } from './members.ts';
@@ -108,9 +107,9 @@ async function changeMembers({ services }: GroupsContext, members: GroupMembers,
   const { length } = changed;
   const [added, removed] = request.action === 'add' ? [length, 0] : [0, length];
   if (length > 0)
-    services.audit.record({
+    services.audit.recordWrite(ctx, caller, {
       audit: 'GroupMembersChanged',
-      ...auditWrite(ctx, caller, { name: request.group, uid }),
+      target: { name: request.group, uid },
       code: 200,
       members: { added, removed, names: changed.slice(0, maxAudited) },
     });

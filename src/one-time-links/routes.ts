@@ -1,7 +1,7 @@
 import { type Operation, operation } from '@atrium/http/operation.ts';
 import { timestamp } from '@atrium/kubernetes/clock.ts';
 import { z } from 'zod';
-import { type Audit, auditOrigin, auditWrite } from '../audit/audit.ts';
+import { type Audit, auditOrigin } from '../audit/audit.ts';
 import { userName } from '../users/record/schema.ts';
 import { auditReasons } from './links.ts';
 import { type LinkService, linkBody, linkSchema, mailedSchema } from './service.ts';
@@ -37,7 +37,7 @@ export const linkOperations = (service: LinkService, audit: Audit): Operation[] 
     async handle({ ctx, caller, params: { name }, body, signal }) {
       const { url, expiresAt, account } = await service.make(name, body, { caller, origin: auditOrigin(ctx), signal });
       const code = body.mail ? 202 : 201;
-      audit.record({ audit: 'LinkMade', ...auditWrite(ctx, caller, account), code, reason: auditReasons[body.kind] });
+      audit.recordWrite(ctx, caller, { audit: 'LinkMade', target: account, code, reason: auditReasons[body.kind] });
       ctx.status = code;
       ctx.body = { ...(!body.mail && { url }), expiresAt: timestamp(expiresAt) };
     },
@@ -58,7 +58,7 @@ export const linkOperations = (service: LinkService, audit: Audit): Operation[] 
     },
     async handle({ ctx, caller, params: { name }, signal }) {
       const account = await service.end(name, caller, signal);
-      audit.record({ audit: 'LinksEnded', ...auditWrite(ctx, caller, account), code: 204 });
+      audit.recordWrite(ctx, caller, { audit: 'LinksEnded', target: account, code: 204 });
       ctx.status = 204;
     },
   }),

@@ -4,7 +4,7 @@ import { neverAborts } from '@atrium/kubernetes/deadline.ts';
 import { isGone } from '@atrium/kubernetes/upstream-error.ts';
 import { notFound, StatusError } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
-import { auditCaller, auditOrigin } from '../audit/audit.ts';
+import { auditOrigin } from '../audit/audit.ts';
 import type { Page } from '../collection/page.ts';
 import type { Scope } from '../collection/query.ts';
 import type { ListParameters } from '../collection/schema.ts';
@@ -115,13 +115,8 @@ export class SessionService {
   }
 
   #record(ctx: Context, { user, userUID = '' }: SessionRow, { caller, isOwn }: { caller: Caller; isOwn: boolean }): void {
-    this.#context.audit.record({
-      ...auditCaller(ctx, caller),
-      audit: isOwn ? 'LoggedOut' : 'SessionDeleted',
-      target: { name: user, uid: userUID },
-      outcome: 'success',
-      code: 204,
-    });
+    const target = { name: user, uid: userUID };
+    this.#context.audit.recordWrite(ctx, caller, { audit: isOwn ? 'LoggedOut' : 'SessionDeleted', target, code: 204 });
   }
 
   /** Selects the sessions of a request. The caller's own sessions match by user name in Kubernetes or by record. */

@@ -6,7 +6,7 @@ import { forbidden, unauthorized } from '@atrium/objects/status.ts';
 import { validate } from '@atrium/objects/validation.ts';
 import { dryRun } from '@atrium/objects/write-options.ts';
 import { z } from 'zod';
-import { auditForbidden, auditWrite } from '../audit/audit.ts';
+import { auditForbidden } from '../audit/audit.ts';
 import type { Services } from '../services.ts';
 import type { AccessTokenCreator } from './create.ts';
 import { createdAccessToken, newAccessTokenBody, tokenReview, tokenReviewBody } from './schema.ts';
@@ -43,7 +43,7 @@ export const createOperation = ({ audit }: AuditServices, creator: AccessTokenCr
     async handle({ ctx, caller, query, body, signal }) {
       const isDryRun = query.dryRun !== undefined;
       const { created, owner } = await creator.create(body, { isDryRun }, caller, signal);
-      if (!isDryRun) audit.record({ audit: 'AccessTokenCreated', ...auditWrite(ctx, caller, owner), code: 201 });
+      if (!isDryRun) audit.recordWrite(ctx, caller, { audit: 'AccessTokenCreated', target: owner, code: 201 });
       ctx.status = 201;
       ctx.body = created;
     },

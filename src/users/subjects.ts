@@ -8,7 +8,6 @@ import { partsOf } from '@atrium/objects/reader.ts';
 import { notFound, StatusError, serviceUnavailable } from '@atrium/objects/status.ts';
 import { dryRun } from '@atrium/objects/write-options.ts';
 import { z } from 'zod';
-import { auditCaller } from '../audit/audit.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../step-up/sensitive-writes.ts';
 import type { UsersContext } from './context.ts';
 import { type Account, accountOf, directoryType, forgottenSub } from './record/account.ts';
@@ -37,8 +36,8 @@ export const subjectOperations = (context: UsersContext): Operation[] => [
     async handle({ ctx, caller, params: { name }, query, signal }) {
       const isDryRun = query.dryRun !== undefined;
       const { uid } = await unlinkSubjects(context, { name, isDryRun }, caller, signal);
-      const event = { ...auditCaller(ctx, caller), target: { name, uid }, outcome: 'success', code: 204 } as const;
-      if (!isDryRun) context.services.audit.record({ audit: 'UserSubjectsDeleted', ...event });
+      const target = { name, uid };
+      if (!isDryRun) context.services.audit.recordWrite(ctx, caller, { audit: 'UserSubjectsDeleted', target, code: 204 });
       ctx.status = 204;
     },
   }),

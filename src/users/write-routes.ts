@@ -7,7 +7,7 @@ import { describedPatch, jsonPatchType, patchTypes } from '@atrium/objects/json-
 import { deleteOptions, deletionOf, dryRun, warningHeaders, writeQuery } from '@atrium/objects/write-options.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
-import { type Audit, auditOrigin, auditWrite } from '../audit/audit.ts';
+import { type Audit, auditOrigin } from '../audit/audit.ts';
 import { bulkAnswers, bulkBody, bulkDescription, bulkQuery, bulkResult } from '../collection/bulk-delete.ts';
 import type { UsersContext } from './context.ts';
 import { UserCreator } from './create.ts';
@@ -58,7 +58,7 @@ function createOperation(context: UsersContext): Operation {
       const isDryRun = dryRun !== undefined;
       const { user, warnings } = await creator.create({ body, isDryRun, fieldValidation }, caller, signal);
       const { name } = user.metadata;
-      if (!isDryRun) audit.record({ audit: 'UserCreated', ...auditWrite(ctx, caller, user.metadata), code: 201 });
+      if (!isDryRun) audit.recordWrite(ctx, caller, { audit: 'UserCreated', target: user.metadata, code: 201 });
       ctx.status = 201;
       ctx.set('Location', `${basePath}/auth/v1/users/${name}`);
       sendUser(ctx, user, warnings);
@@ -98,7 +98,7 @@ function patchOperation(context: UsersContext, keepSession: KeepSession): Operat
       const ifMatch = ctx.get('If-Match') || undefined;
       const isJsonPatch = ctx.is(jsonPatchType) !== false;
       const onWritten: PatchRequest['onWritten'] = (written, target) =>
-        audit.record({ audit: written, ...auditWrite(ctx, caller, target), code: 200 });
+        audit.recordWrite(ctx, caller, { audit: written, target, code: 200 });
       const asked = {
         name,
         body,
@@ -190,5 +190,5 @@ function deleteMany({ services: { audit, now }, users }: UsersContext, deleter: 
 }
 
 function record(audit: Audit, ctx: Context, caller: Caller, target: { name: string; uid: string }): void {
-  audit.record({ audit: 'UserDeleted', ...auditWrite(ctx, caller, target), code: 204 });
+  audit.recordWrite(ctx, caller, { audit: 'UserDeleted', target, code: 204 });
 }

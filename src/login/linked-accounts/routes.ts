@@ -3,7 +3,6 @@ import type { Caller } from '@atrium/http/caller.ts';
 import { type Operation, operation } from '@atrium/http/operation.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
-import { auditCaller } from '../../audit/audit.ts';
 import type { Services } from '../../services.ts';
 import type { Account } from '../../users/record/account.ts';
 import { type LoginInfo, loginInfo, returnPath } from '../schema.ts';
@@ -143,8 +142,8 @@ const endOperation = (end: LinkedAccountHandlers['end'], audit: Services['audit'
       409: { description: 'The account names the user, and cannot be unlinked.' },
     },
     async handle({ ctx, caller, params: { id }, signal }) {
-      const { name, uid } = await end(ctx, id, caller, signal);
-      audit.record({ ...auditCaller(ctx, caller), audit: 'SubjectUnlinked', target: { name, uid }, outcome: 'success', code: 204 });
+      const target = await end(ctx, id, caller, signal);
+      audit.recordWrite(ctx, caller, { audit: 'SubjectUnlinked', target, code: 204 });
       ctx.status = 204;
     },
   });
