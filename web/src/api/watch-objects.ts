@@ -41,11 +41,9 @@ interface Versioned {
 const versionOf = ({ metadata, rows }: Versioned): string | undefined =>
   metadata.resourceVersion || rows?.at(-1)?.object.metadata.resourceVersion || undefined;
 
-const queryOf = ({
-  fieldSelector,
-  labelSelector,
-  resourceVersion,
-}: Pick<Watched<unknown>, 'fieldSelector' | 'labelSelector' | 'resourceVersion'>) =>
+type Place = Pick<Watched<unknown>, 'fieldSelector' | 'labelSelector' | 'resourceVersion'>;
+
+const queryOf = ({ fieldSelector, labelSelector, resourceVersion }: Place) =>
   new URLSearchParams({
     ...{ watch: 'true', allowWatchBookmarks: 'true' },
     ...(resourceVersion && { resourceVersion }),

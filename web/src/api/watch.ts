@@ -57,25 +57,14 @@ function follow(
   lost: Lost,
   onChange: () => Promise<void>,
 ): () => void {
-  let changed: ReturnType<typeof setTimeout> | undefined;
   let again: ReturnType<typeof setTimeout> | undefined;
-  let latest = '';
   const over = new AbortController();
+  const tell = notifier(onChange, isShown, over.signal);
   let stop = begin(resourceVersion);
-  function tell(): void {
-    changed ??= setTimeout(async () => {
-      changed = undefined;
-      await onChange();
-      if (!over.signal.aborted && latest !== '' && isShown?.(latest) === false) tell();
-    }, pauseMs);
-  }
   function begin(from: string): () => void {
     return watchObjects({
       ...{ path, fieldSelector, labelSelector, resourceVersion: from },
-      onEvent({ object }) {
-        latest = object.metadata.resourceVersion ?? '';
-        tell();
-      },
+      onEvent: ({ object }) => tell(object.metadata.resourceVersion ?? ''),
       onProblem: (problem) => lost.set(isTransient(problem)),
       onEnd() {
         stop();
@@ -108,7 +97,25 @@ function follow(
     over.abort();
     lost.end();
     stop();
-    clearTimeout(changed);
     clearTimeout(again);
+  };
+}
+
+/** Returns a function that calls back after a pause, and again while the shown data is older than the latest version. */
+function notifier(
+  onChange: () => Promise<void>,
+  isShown: ((resourceVersion: string) => boolean) | undefined,
+  over: AbortSignal,
+): (version?: string) => void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let latest = '';
+  over.addEventListener('abort', () => clearTimeout(timer));
+  return function tell(version = latest): void {
+    latest = version;
+    timer ??= setTimeout(async () => {
+      timer = undefined;
+      await onChange();
+      if (!over.aborted && latest !== '' && isShown?.(latest) === false) tell();
+    }, pauseMs);
   };
 }
