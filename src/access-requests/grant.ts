@@ -2,7 +2,8 @@
 import { timestamp } from '@atrium/kubernetes/clock.ts';
 import { ServiceResource } from '@atrium/kubernetes/resource-client.ts';
 import { timedOut } from '@atrium/objects/status.ts';
-import { type UserBindingRow, userBindingRow } from '../bindings/row.ts';
+import { readUserBindingRow } from '../bindings/ends.ts';
+import type { UserBindingRow } from '../bindings/row.ts';
 import { bindingFinalizer, userBindingApiVersion, userBindingKind } from '../bindings/schema.ts';
 import type { Services } from '../services.ts';
 import type { AccessContext } from './context.ts';
@@ -85,12 +86,9 @@ const bindingOf = ({ now }: Pick<Services, 'now'>, row: RequestRow, spec: Reques
   },
 });
 
-/** Reads the UserBinding of a request from the API server. The service may list UserBindings, but not get them by name. */
-export async function storedBinding({ client }: Services, row: RequestRow, signal: AbortSignal): Promise<UserBindingRow | undefined> {
-  const bindings = new ServiceResource(client, userBindingKind);
-  for await (const object of bindings.list({ fieldSelector: `metadata.name=${bindingNameOf(row)}` }, signal)) return userBindingRow(object);
-  return undefined;
-}
+/** Reads the UserBinding of a request from the API server. */
+export const storedBinding = ({ client }: Services, row: RequestRow, signal: AbortSignal): Promise<UserBindingRow | undefined> =>
+  readUserBindingRow(client, bindingNameOf(row), signal);
 
 function recordGrant({ services }: AccessContext, row: RequestRow, spec: RequestSpec): void {
   services.audit.record({

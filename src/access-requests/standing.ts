@@ -109,12 +109,9 @@ export async function unselected(
 ): Promise<string[]> {
   if (scope?.kind !== 'selector') return [];
   const resource = namespacesOf(client);
-  const found = await mapLimit(atOnce, names, async (name) => {
-    const selection = { fieldSelector: `metadata.name=${name}`, labelSelector: scope.labelSelector, isMetadataOnly: true };
-    for await (const _namespace of resource.list(selection, signal)) return true;
-    return false;
-  });
-  return names.filter((_name, index) => found[index] !== true);
+  const selection = { labelSelector: scope.labelSelector, isMetadataOnly: true };
+  const found = await mapLimit(atOnce, names, (name) => resource.getByList(name, signal, selection));
+  return names.filter((_name, index) => found[index] === undefined);
 }
 
 /** Returns the labels of a namespace, undefined if it does not exist. @throws StatusError 503, 504 */
@@ -123,10 +120,8 @@ export async function labelsOf(
   name: string,
   signal: AbortSignal,
 ): Promise<Readonly<Record<string, string>> | undefined> {
-  const resource = namespacesOf(client);
-  const selection = { fieldSelector: `metadata.name=${name}`, isMetadataOnly: true };
-  for await (const { metadata } of resource.list(selection, signal)) return metadata.labels ?? {};
-  return undefined;
+  const namespace = await namespacesOf(client).getByList(name, signal, { isMetadataOnly: true });
+  return namespace && (namespace.metadata.labels ?? {});
 }
 
 /** Bound of the namespaces that the answer names. */
@@ -182,10 +177,6 @@ export async function readRequestedRole(
   { roleRef, roleUID }: { roleRef: string; roleUID: string },
   signal: AbortSignal,
 ): Promise<{ rules: readonly PolicyRule[] } | undefined> {
-  const roles = new ServiceResource(client, clusterRole);
-  for await (const { metadata, rules } of roles.list({ fieldSelector: `metadata.name=${roleRef}` }, signal)) {
-    if (metadata.uid !== roleUID) return undefined;
-    return { rules: policyRules(rules) };
-  }
-  return undefined;
+  const role = await new ServiceResource(client, clusterRole).getByList(roleRef, signal);
+  return role?.metadata.uid === roleUID ? { rules: policyRules(role.rules) } : undefined;
 }

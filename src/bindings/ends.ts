@@ -1,6 +1,7 @@
 /** Ends of UserBindings at replicas that do not lead: a leader that was killed is replaced only after the duration of its Lease. */
 import type { Source } from '@atrium/kubernetes/controllers/controller.ts';
 import { type Outcome, WorkQueue } from '@atrium/kubernetes/controllers/work-queue.ts';
+import type { ServiceClient } from '@atrium/kubernetes/own-account.ts';
 import { ServiceResource } from '@atrium/kubernetes/resource-client.ts';
 import type { WatchCache } from '@atrium/kubernetes/watch/watch-cache.ts';
 import type { Services } from '../services.ts';
@@ -89,7 +90,7 @@ export class BindingEnds {
     if (endsAt === undefined) return 'done';
     const dueAt = endsAt + leaderMs;
     if (this.#now() < dueAt) return { requeueAt: dueAt + Math.random() * spreadMs };
-    const stored = await this.#stored(name, signal);
+    const stored = await readUserBindingRow(this.#services.client, name, signal);
     const storedEnd = stored && this.#rule.endOf(stored);
     if (stored === undefined || storedEnd === undefined || (storedEnd !== 'now' && this.#now() < storedEnd)) return 'done';
     await this.#end(stored, signal);
@@ -109,13 +110,6 @@ export class BindingEnds {
     const since = this.#seenAt.get(name) ?? this.#now();
     this.#seenAt.set(name, since);
     return since;
-  }
-
-  /** Reads the present UserBinding: its end may have been put off. The service may list UserBindings, but not get them by name. */
-  async #stored(name: string, signal: AbortSignal): Promise<UserBindingRow | undefined> {
-    const bindings = new ServiceResource(this.#services.client, userBindingKind);
-    for await (const object of bindings.list({ fieldSelector: `metadata.name=${name}` }, signal)) return userBindingRow(object);
-    return undefined;
   }
 
   async #end(owner: UserBindingRow, signal: AbortSignal): Promise<void> {
@@ -149,6 +143,12 @@ export class BindingEnds {
       }
     return deleted;
   }
+}
+
+/** Reads a UserBinding from the API server. @throws StatusError 503, 504 */
+export async function readUserBindingRow(client: ServiceClient, name: string, signal: AbortSignal): Promise<UserBindingRow | undefined> {
+  const stored = await new ServiceResource(client, userBindingKind).getByList(name, signal);
+  return stored && userBindingRow(stored);
 }
 
 /** RoleBindings of all namespaces. */

@@ -160,11 +160,8 @@ export class ManagedBindings {
     await this.#resource(namespace).remove(name, { preconditions: { uid }, signal });
   }
 
-  /** Finds the binding by a list: the service may list bindings, but not get them by name. */
-  async #find(owner: Owner, namespace: string, signal: AbortSignal): Promise<KubernetesObject | undefined> {
-    const selectors = { fieldSelector: `metadata.name=${managedName(owner)}` };
-    for await (const found of this.#resource(namespace).list(selectors, signal)) return found;
-    return undefined;
+  #find(owner: Owner, namespace: string, signal: AbortSignal): Promise<KubernetesObject | undefined> {
+    return this.#resource(namespace).getByList(managedName(owner), signal);
   }
 
   #resource(namespace: string): ServiceResource {

@@ -58,14 +58,13 @@ async function requireBindable(
 /** Reports whether the ClusterRole exists. Returns true while the roles are unknown. */
 export const hasClusterRole = ({ rbac }: Services, name: string): boolean => !rbac.isSynced || rbac.hasClusterRole(name);
 
-/** Lists the role if the watch does not know it, as it may be new. The service may list roles, but not get them by name. */
+/** Reads the role if the watch does not know it, as it may be new. */
 async function isClusterRole(services: Services, name: string, signal: AbortSignal): Promise<boolean> {
   if (hasClusterRole(services, name)) return true;
   // The name cannot belong to an object, and cannot be part of a field selector.
   if (!/^[^=,!\\]+$/.test(name)) return false;
   const roles = new ServiceResource(services.client, { type: clusterRoles, kind: 'ClusterRole' });
-  for await (const _role of roles.list({ fieldSelector: `metadata.name=${name}` }, signal)) return true;
-  return false;
+  return (await roles.getByList(name, signal)) !== undefined;
 }
 
 function manifestOf({ metadata = {}, spec }: NewBinding, caller: Caller) {

@@ -119,7 +119,10 @@ export class FactorStore {
 
   /** Lists the factors of a user, oldest first; none if the resource was never installed. @throws StatusError 503, 504 */
   async list({ name, uid }: FactorOwner, signal: AbortSignal): Promise<Factor[]> {
-    const found = await this.#list(`spec.userUID=${uid}`, signal);
+    const found: Factor[] = [];
+    await this.#read(async () => {
+      for await (const object of this.#factors.list({ fieldSelector: `spec.userUID=${uid}` }, signal)) found.push(factorOf(object));
+    });
     return found.filter(({ user }) => user === name).sort((a, b) => Date.parse(a.created) - Date.parse(b.created));
   }
 
@@ -152,21 +155,22 @@ export class FactorStore {
     return created === 'conflict' ? undefined : factorOf(created);
   }
 
-  /** Finds a factor by its object name, in a list, because the service account may not `get`. @throws StatusError 503, 504 */
+  /** Finds a factor by its object name. @throws StatusError 503, 504 */
   async find(id: string, signal: AbortSignal): Promise<Factor | undefined> {
-    return (await this.#list(`metadata.name=${id}`, signal))[0];
+    const object = await this.#read(() => this.#factors.getByList(id, signal));
+    return object && factorOf(object);
   }
 
-  async #list(fieldSelector: string, signal: AbortSignal): Promise<Factor[]> {
-    const found: Factor[] = [];
+  /** Returns undefined if the resource was never installed. */
+  async #read<T>(read: () => Promise<T>): Promise<T | undefined> {
     try {
-      for await (const object of this.#factors.list({ fieldSelector }, signal)) found.push(factorOf(object));
+      const found = await read();
+      this.#isInstalled = true;
+      return found;
     } catch (error) {
-      if (isNotInstalled(error) && !this.#isInstalled) return [];
+      if (isNotInstalled(error) && !this.#isInstalled) return undefined;
       throw error;
     }
-    this.#isInstalled = true;
-    return found;
   }
 
   #objectOf(owner: FactorOwner, { name, type, content }: { name: string; type: Factor['type']; content: object }) {

@@ -127,9 +127,8 @@ async function revokeSubject(
     throw serviceUnavailable('kubernetes', { cause: new Error(`the RevokedToken was written meanwhile: ${written}`) });
 }
 
-/** Reports whether the tokens of the record were ended. Uses a list, because the service account has no right to get. */
+/** Reports whether the tokens of the record were ended. */
 async function isEnded(revokedTokens: ServiceResource, name: string, userUID: string, signal: AbortSignal): Promise<boolean> {
-  for await (const { metadata } of revokedTokens.list({ fieldSelector: `metadata.name=${name}` }, signal))
-    if (metadata.annotations?.[uidAnnotation] === userUID) return true;
-  return false;
+  const stored = await revokedTokens.getByList(name, signal);
+  return stored?.metadata.annotations?.[uidAnnotation] === userUID;
 }

@@ -188,6 +188,22 @@ export class ServiceResource extends ResourceClient {
     }
   }
 
+  /**
+   * Gets an object by a list, for resources that the service's account may list, but not get.
+   *
+   * @param selection further conditions on the object
+   * @returns undefined if it does not exist
+   * @throws StatusError 503, see `isNotInstalled`; 504
+   */
+  async getByList(
+    name: string,
+    signal: AbortSignal,
+    selection: Pick<Selection, 'labelSelector' | 'isMetadataOnly'> = {},
+  ): Promise<KubernetesObject | undefined> {
+    for await (const object of this.list({ ...selection, fieldSelector: `metadata.name=${name}` }, signal)) return object;
+    return undefined;
+  }
+
   /** Lists objects. @throws UpstreamError 410; StatusError 503, see `isNotInstalled`; 504 */
   async *list(
     selectors: Pick<Selection, 'fieldSelector' | 'labelSelector' | 'isMetadataOnly'>,

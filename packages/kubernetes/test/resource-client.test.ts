@@ -62,6 +62,20 @@ describe('the client of a resource', () => {
     }
   });
 
+  it('gets an object by a list that selects its name and labels', async () => {
+    server.answer(answered({ metadata: { resourceVersion: '8' }, items: [thing] }));
+    expect(await asService.getByList('a', signal, { labelSelector: 'team=dev' })).to.deep.equal(thing);
+    const [{ target } = { target: '' }] = server.requests;
+    expect(Object.fromEntries(new URL(target, 'http://localhost').searchParams)).to.include({
+      fieldSelector: 'metadata.name=a',
+      labelSelector: 'team=dev',
+    });
+    server.answer(answered({ metadata: { resourceVersion: '8' }, items: [] }));
+    expect(await asService.getByList('a', signal)).to.equal(undefined);
+    server.answer(refused(403));
+    expect(await codeOf(asService.getByList('a', signal))).to.equal(503);
+  });
+
   it('reads by name, in lists, and writes a status', async () => {
     server.answer(answered(thing));
     expect(await asService.get('a', signal)).to.deep.equal(thing);
