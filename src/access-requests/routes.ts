@@ -2,13 +2,14 @@
  * Operations on AccessRequests and AccessPolicies that are not the standard ones (`definition.ts`). The body of a new request is no
  * AccessRequest, and the service stores it: users have no right to create AccessRequests.
  */
+
 import type { Caller } from '@atrium/http/caller.ts';
+import { sendJson } from '@atrium/http/json-answers.ts';
 import { type AnswerDescription, type Operation, operation } from '@atrium/http/operation.ts';
 import { dryRun } from '@atrium/objects/write-options.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
 import { auditCaller } from '../audit/audit.ts';
-import { sendJson } from '../collection/page.ts';
 import type { AccessContext } from './context.ts';
 import { RequestCreator } from './create.ts';
 import { decide, endRequest, reviewRequest } from './decisions.ts';

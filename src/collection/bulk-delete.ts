@@ -34,10 +34,23 @@ export interface Deletion {
   asCaller: boolean;
 }
 
+export interface Deleted {
+  uid: string;
+  /** Texts for the caller of a single deletion. */
+  warnings?: readonly string[];
+}
+
+/** Deletes objects of a resource. */
+export interface Deleter {
+  delete(deletion: Deletion, caller: Caller, signal: AbortSignal): Promise<Deleted>;
+  /** Resolves when the deletions so far are in effect. Default: they are in effect at once. */
+  settled?(signal: AbortSignal): Promise<void>;
+}
+
 export interface BulkDeleterOptions<Row> {
   type: ResourceType;
   access: AccessReviews;
-  deleter: { delete(deletion: Deletion, caller: Caller, signal: AbortSignal): Promise<{ uid: string }> };
+  deleter: Deleter;
   properties: Pick<ListProperties<Row>, 'selectable'>;
   /** Returns all objects as they are at that moment. @throws StatusError 503 while they are not known */
   rows: (signal: AbortSignal) => Promise<Iterable<Row>>;
@@ -118,12 +131,14 @@ export class BulkDeleter<Row extends ListRow> {
   }
 
   /** Deletes what an operation requests. @throws as `delete` does */
-  requested(
+  async requested(
     { ctx, caller, query, body, signal }: BulkRequest,
     onDeleted: (object: { name: string; uid: string }) => void,
   ): Promise<BulkItem[]> {
     const deletion = { ...selectionOf(query, body), isDryRun: query.dryRun !== undefined };
-    return this.delete(deletion, caller, onDeleted, { signal, leftMs: ctx.state.leftMs() });
+    const items = await this.delete(deletion, caller, onDeleted, { signal, leftMs: ctx.state.leftMs() });
+    await this.#options.deleter.settled?.(signal);
+    return items;
   }
 
   async #targets({ names, labelSelector = '', fieldSelector = '' }: BulkDeletion, caller: Caller, signal: AbortSignal): Promise<Target[]> {

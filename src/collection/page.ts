@@ -98,12 +98,6 @@ function indentedFrame(head: string): [head: string, separator: string, end: str
   return [before, ',\n    ', `${behind}\n`];
 }
 
-/** Answers with the text of one object. */
-export function sendJson(ctx: Context, json: string): void {
-  ctx.type = 'application/json; charset=utf-8';
-  ctx.body = json;
-}
-
 /** Answers with a page, as one text or in chunks as the caller reads it. A page has no ETag, because it is of one moment. */
 export function sendPage(ctx: Context, page: Page): void {
   const { res, response } = ctx;

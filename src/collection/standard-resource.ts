@@ -3,17 +3,19 @@
  * rules and words once.
  */
 import type { Caller } from '@atrium/http/caller.ts';
+import { sendJson } from '@atrium/http/json-answers.ts';
 import { type AnswerDescription, compressed, longRunning, type Operation, operation } from '@atrium/http/operation.ts';
 import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
 import type { ResourceKind } from '@atrium/kubernetes/resource-client.ts';
 import { describedPatch, jsonPatchType, patchTypes } from '@atrium/objects/json-patch.ts';
-import { notFound } from '@atrium/objects/status.ts';
+import { notFound, passwordDue } from '@atrium/objects/status.ts';
 import { deleteOptions, deletionOf, dryRun, warningHeaders, writeQuery } from '@atrium/objects/write-options.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
+import { auditOrigin } from '../audit/audit.ts';
 import type { WriteAuditName } from '../audit/audit-events.ts';
 import type { Services } from '../services.ts';
-import { bulkAnswers, bulkBody, bulkDescription, bulkQuery, bulkResult } from './bulk-delete.ts';
+import { bulkAnswers, bulkBody, bulkDescription, bulkQuery, bulkResult, type Deleter } from './bulk-delete.ts';
 import type { Collection } from './collection.ts';
 import { answerList } from './lister.ts';
 import type { LiveRow } from './live-list.ts';
@@ -25,19 +27,23 @@ import {
   liveParameters,
   visibleLiveDescription,
 } from './live-list-answer.ts';
-import { sendJson } from './page.ts';
 import type { ListProperties } from './properties.ts';
 import { listAnswer, listQuery, listSchema } from './schema.ts';
 import { servedObject } from './standard-row.ts';
-import { type Patched, StandardWrites, type Strategy, type Written } from './standard-writes.ts';
+import { type Patched, type PatchRequest, StandardWrites, type Strategy, type Written } from './standard-writes.ts';
 import { answerVisible, type FindVisible, type SelectVisible } from './visible-rows.ts';
 import { rightCheck } from './while-allowed.ts';
+
+/** Creates a new session for callers whose write has ended their own. */
+export type KeepSession = (ctx: Context, caller: Caller, signal: AbortSignal) => Promise<unknown>;
 
 /** Words of an operation that differ from resource to resource. Answers replace or extend the standard ones. */
 interface Words {
   summary: string;
   description?: string;
   answers?: Record<number, AnswerDescription>;
+  /** Open to callers who must change their password first, as far as the object is their own. */
+  openToPasswordDue?: true;
 }
 
 type ServedRow = LiveRow & { readonly uid: string };
@@ -63,6 +69,9 @@ export interface StandardResource<Row extends ServedRow, New, Patch extends Patc
   kind: ResourceKind;
   /** Path of the list: `/auth/v1/groups`. The path of an object appends `/NAME`. */
   path: string;
+  /** Path and schema of the list, if lists of several versions share them. */
+  listPath?: string;
+  listSchema?: z.ZodType;
   tag: string;
   /** Parts of the operation ids: `Group` of `CreateGroup`, `Groups` of `ListGroups`. */
   ids: { one: string; many: string };
@@ -79,6 +88,10 @@ export interface StandardResource<Row extends ServedRow, New, Patch extends Patc
   textOf?(object: KubernetesObject): string;
   /** Undefined for a resource whose objects are neither created nor changed by the standard operations. */
   strategy?: Strategy<New, Patch>;
+  /** Deletes objects, if more than the object is deleted. Default: by the strategy. */
+  deleter?: Deleter;
+  /** Reports whether an object is the caller's own, who needs no right to get it. Default: no object is. */
+  isOwn?(row: Row | undefined, caller: Caller): boolean;
   /** Undefined for lists of all objects, for callers with the right to list them. */
   list?: VisibleLists<Row>;
   /** Undefined for a resource whose objects are not read one by one. */
@@ -86,11 +99,11 @@ export interface StandardResource<Row extends ServedRow, New, Patch extends Patc
   /** Undefined for a resource whose objects are created by another operation. */
   create?: Words & { audit: WriteAuditName };
   /** Undefined for a resource whose objects cannot be changed. */
-  patch?: Words & { audit: WriteAuditName; example: Parameters<typeof describedPatch>[1][number] };
+  patch?: Words & { audit: WriteAuditName; example: Parameters<typeof describedPatch>[1][number]; keepSession?: KeepSession };
   /** Undefined for a resource whose objects are deleted by another operation. */
   delete?: Deletion<Row>;
   /** Undefined for a resource whose objects are deleted one by one. */
-  deleteMany?: { summary: string; resultKind: string };
+  deleteMany?: { summary: string; resultKind: string; atOnce?: number };
 }
 
 type NamedDeletion = { name: string } & ReturnType<typeof deletionOf>;
@@ -98,6 +111,11 @@ type NamedDeletion = { name: string } & ReturnType<typeof deletionOf>;
 interface AuditTarget {
   name: string;
   uid: string;
+}
+
+interface DeletedTarget {
+  target: AuditTarget;
+  warnings: readonly string[] | undefined;
 }
 
 const json = 'application/json';
@@ -126,6 +144,7 @@ class StandardOperations<Row extends ServedRow, New, Patch extends Patched> {
   readonly #collection: Collection<Row>;
   readonly #resource: StandardResource<Row, New, Patch>;
   readonly #writes: StandardWrites<New, Patch>;
+  readonly #deleter: Deleter;
   readonly #params: z.ZodObject<Record<string, z.ZodType<string>>>;
   readonly #object: AnswerDescription;
   readonly #hidden: AnswerDescription;
@@ -137,6 +156,7 @@ class StandardOperations<Row extends ServedRow, New, Patch extends Patched> {
     this.#resource = resource;
     const { kind, name, nameParameter = 'name', nouns, schema, strategy } = resource;
     this.#writes = new StandardWrites(services, collection.cache, kind, strategy);
+    this.#deleter = resource.deleter ?? this.#writes;
     this.#params = z.object({ [nameParameter]: name });
     this.#object = { description: `The ${nouns.one}.`, content: { [json]: schema }, headers: versionHeader };
     this.#hidden = { description: `RBAC denies it, also if the ${nouns.one} does not exist.` };
@@ -144,7 +164,7 @@ class StandardOperations<Row extends ServedRow, New, Patch extends Patched> {
   }
 
   list(live: LiveLists<Row> | undefined): Operation {
-    const { kind, ids, nouns, path, tag, schema, properties, list: visible } = this.#resource;
+    const { kind, ids, nouns, path, listPath = path, tag, schema, properties, list: visible } = this.#resource;
     const { access } = this.#services;
     const { lister } = this.#collection;
     const list = { access, right: Object.freeze({ ...kind.type, verb: 'list' }), lister };
@@ -153,11 +173,12 @@ class StandardOperations<Row extends ServedRow, New, Patch extends Patched> {
       ...(visible?.description === undefined ? [] : [visible.description]),
       ...(live ? [visible ? visibleLiveDescription : liveDescription(nouns.many)] : []),
     ].join(' ');
-    const answer = listAnswer(listSchema(schema, { apiVersion: `${kind.type.group}/${kind.type.version}`, kind: `${kind.kind}List` }));
+    const apiVersion = `${kind.type.group}/${kind.type.version}`;
+    const answer = listAnswer(this.#resource.listSchema ?? listSchema(schema, { apiVersion, kind: `${kind.kind}List` }));
     return operation({
       id: `List${ids.many}`,
       method: 'GET',
-      paths: [path],
+      paths: [listPath],
       tag,
       summary: visible?.summary ?? `Lists ${nouns.many}, filtered, sorted and in pages${live ? ', or watches them' : ''}`,
       ...(description !== '' && { description }),
@@ -200,7 +221,7 @@ class StandardOperations<Row extends ServedRow, New, Patch extends Patched> {
       handle: async ({ ctx, caller, params, signal }) => {
         const name = this.#nameIn(params);
         if (find) return sendJson(ctx, (await find(name, { caller, signal })).text);
-        await this.#writes.require(caller, 'get', name, signal);
+        await this.#requireGet(caller, name, signal);
         const { text, resourceVersion } = await this.#collection.get(name, signal);
         ctx.set({ ETag: `"${resourceVersion}"`, 'Cache-Control': 'private, no-cache' });
         sendJson(ctx, text);
@@ -226,10 +247,10 @@ class StandardOperations<Row extends ServedRow, New, Patch extends Patched> {
       body: z.unknown(),
       described: { body: { [json]: strategy?.newBody ?? z.unknown() } },
       handle: async ({ ctx, caller, query, body, signal }) => {
-        const request = { body, isDryRun: query.dryRun !== undefined, fieldValidation: query.fieldValidation };
-        const written = await this.#writes.create(request, caller, signal);
+        const isDryRun = query.dryRun !== undefined;
+        const written = await this.#writes.create({ body, isDryRun, fieldValidation: query.fieldValidation }, caller, signal);
         const { metadata } = written.object;
-        if (written.isChanged) this.#services.audit.recordWrite(ctx, caller, { audit, target: metadata, code: 201 });
+        if (!isDryRun) this.#services.audit.recordWrite(ctx, caller, { audit, target: metadata, code: 201 });
         ctx.status = 201;
         ctx.set('Location', `${this.#services.basePath}${path}/${metadata.name}`);
         this.#send(ctx, written);
@@ -237,7 +258,7 @@ class StandardOperations<Row extends ServedRow, New, Patch extends Patched> {
     });
   }
 
-  patch({ audit, example, ...words }: NonNullable<StandardResource<Row, New, Patch>['patch']>): Operation {
+  patch({ audit, example, keepSession, ...words }: NonNullable<StandardResource<Row, New, Patch>['patch']>): Operation {
     const { ids, tag, strategy } = this.#resource;
     return operation({
       ...this.#words(words, {
@@ -261,13 +282,20 @@ class StandardOperations<Row extends ServedRow, New, Patch extends Patched> {
         body: describedPatch(strategy?.patch?.body ?? z.unknown(), [example]),
       },
       handle: async ({ ctx, caller, params, query, body, signal }) => {
-        const name = this.#nameIn(params);
-        const isJsonPatch = ctx.is(jsonPatchType) !== false;
-        const ifMatch = ctx.get('If-Match') || undefined;
-        const { fieldValidation } = query;
-        const request = { name, body, isJsonPatch, ifMatch, isDryRun: query.dryRun !== undefined, fieldValidation };
+        const request: PatchRequest = {
+          name: this.#nameIn(params),
+          body,
+          isJsonPatch: ctx.is(jsonPatchType) !== false,
+          ifMatch: ctx.get('If-Match') || undefined,
+          isDryRun: query.dryRun !== undefined,
+          fieldValidation: query.fieldValidation,
+          get origin() {
+            return auditOrigin(ctx);
+          },
+          onWritten: (target, written = audit) => this.#services.audit.recordWrite(ctx, caller, { audit: written, target, code: 200 }),
+        };
         const written = await this.#writes.patch(request, caller, signal);
-        if (written.isChanged) this.#services.audit.recordWrite(ctx, caller, { audit, target: written.object.metadata, code: 200 });
+        if (written.endsSession) await keepSession?.(ctx, caller, signal);
         this.#send(ctx, written);
       },
     });
@@ -292,16 +320,28 @@ class StandardOperations<Row extends ServedRow, New, Patch extends Patched> {
       body: deleteOptions,
       handle: async ({ ctx, caller, params, query, body, signal }) => {
         const deletion = { name: this.#nameIn(params), ...deletionOf(query, body) };
-        const target = await (own ? this.#deleteOwnable(own, deletion, caller, signal) : this.#delete(deletion, caller, signal));
-        if (!deletion.isDryRun) this.#services.audit.recordWrite(ctx, caller, { audit, target, code: 204 });
+        const deleted = await (own ? this.#deleteOwnable(own, deletion, caller, signal) : this.#delete(deletion, caller, signal));
+        const { target, warnings = [] } = deleted;
+        if (!deletion.isDryRun) {
+          this.#services.audit.recordWrite(ctx, caller, { audit, target, code: 204 });
+          await this.#deleter.settled?.(signal);
+        }
+        if (warnings.length > 0) ctx.set('Warning', warningHeaders(warnings));
         ctx.status = 204;
       },
     });
   }
 
-  deleteMany({ summary, resultKind }: NonNullable<StandardResource<Row, New, Patch>['deleteMany']>, { audit }: Deletion<Row>): Operation {
+  deleteMany(
+    { summary, resultKind, atOnce }: NonNullable<StandardResource<Row, New, Patch>['deleteMany']>,
+    { audit }: Deletion<Row>,
+  ): Operation {
     const { ids, path, tag } = this.#resource;
-    const bulkDeleter = this.#collection.bulkDeleter({ deleter: this.#writes, uidOf: ({ uid }) => uid });
+    const bulkDeleter = this.#collection.bulkDeleter({
+      deleter: this.#deleter,
+      uidOf: ({ uid }) => uid,
+      ...(atOnce !== undefined && { atOnce }),
+    });
     return operation({
       id: `Delete${ids.many}`,
       method: 'DELETE',
@@ -322,9 +362,9 @@ class StandardOperations<Row extends ServedRow, New, Patch extends Patched> {
     });
   }
 
-  async #delete(deletion: NamedDeletion, caller: Caller, signal: AbortSignal): Promise<AuditTarget> {
-    const { uid } = await this.#writes.delete({ ...deletion, asCaller: true }, caller, signal);
-    return { name: deletion.name, uid };
+  async #delete(deletion: NamedDeletion, caller: Caller, signal: AbortSignal): Promise<DeletedTarget> {
+    const { uid, warnings } = await this.#deleter.delete({ ...deletion, asCaller: true }, caller, signal);
+    return { target: { name: deletion.name, uid }, warnings };
   }
 
   /** @throws StatusError 403 whether or not the object exists, 404, 409, 503, 504 */
@@ -333,7 +373,7 @@ class StandardOperations<Row extends ServedRow, New, Patch extends Patched> {
     deletion: NamedDeletion,
     caller: Caller,
     signal: AbortSignal,
-  ): Promise<AuditTarget> {
+  ): Promise<DeletedTarget> {
     const { cache, lister } = this.#collection;
     const { name, preconditions } = deletion;
     await lister.whenReady(signal);
@@ -343,12 +383,9 @@ class StandardOperations<Row extends ServedRow, New, Patch extends Patched> {
     const row = cache.get(name);
     if (row === undefined) throw notFound(this.#resource.kind.type, name);
     // A later object of the name may belong to another user.
-    await this.#writes.delete(
-      { ...deletion, preconditions: { ...preconditions, uid: preconditions.uid ?? row.uid }, asCaller },
-      caller,
-      signal,
-    );
-    return ownerOf(row);
+    const ofRow = { ...deletion, preconditions: { ...preconditions, uid: preconditions.uid ?? row.uid }, asCaller };
+    const { warnings } = await this.#deleter.delete(ofRow, caller, signal);
+    return { target: ownerOf(row), warnings };
   }
 
   get #path(): `${string}/:${string}` {
@@ -360,8 +397,24 @@ class StandardOperations<Row extends ServedRow, New, Patch extends Patched> {
     return params[this.#resource.nameParameter ?? 'name'] ?? '';
   }
 
-  #words({ summary, description, answers }: Words, standard: Record<number, AnswerDescription>) {
-    return { summary, ...(description !== undefined && { description }), answers: { ...standard, ...answers } };
+  #words({ summary, description, answers, openToPasswordDue }: Words, standard: Record<number, AnswerDescription>) {
+    return {
+      summary,
+      ...(description !== undefined && { description }),
+      ...(openToPasswordDue && { openToPasswordDue }),
+      answers: { ...standard, ...answers },
+    };
+  }
+
+  /** Requires the right to get an object, unless it is the caller's own. @throws StatusError 403 whether or not it exists, 503 */
+  async #requireGet(caller: Caller, name: string, signal: AbortSignal): Promise<void> {
+    const { isOwn } = this.#resource;
+    if (isOwn !== undefined) {
+      await this.#collection.lister.whenReady(signal);
+      if (isOwn(this.#collection.cache.get(name), caller)) return;
+    }
+    if (caller.mustChangePassword) throw passwordDue();
+    await this.#writes.require(caller, 'get', name, signal);
   }
 
   #send(ctx: Context, { object, warnings }: Written): void {

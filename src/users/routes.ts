@@ -4,11 +4,12 @@
  *
  * The API server decides on the rights of a caller. The custom resource definition describes a User. Login is in `login`.
  */
+import { sendJson } from '@atrium/http/json-answers.ts';
 import { type AnswerDescription, compressed, longRunning, type Operation, operation } from '@atrium/http/operation.ts';
 import { z } from 'zod';
 import { answerList } from '../collection/lister.ts';
 import { isLive, type LiveLists, liveAnswerDescription, liveDescription, liveParameters } from '../collection/live-list-answer.ts';
-import { sendJson } from '../collection/page.ts';
+
 import { listAnswer, listQuery } from '../collection/schema.ts';
 import { rightCheck, type WhileAllowedOptions } from '../collection/while-allowed.ts';
 import type { Config } from '../config/schema.ts';

@@ -42,6 +42,12 @@ const indentedTag = (etag: string): string => etag.replace(/"$/, '.pretty"');
 export const isIndentedWanted = ({ request }: Context): boolean =>
   request.querystring.includes('pretty=true') && request.query.pretty === 'true';
 
+/** Sends the JSON text of one object, which is not prepared. */
+export function sendJson(ctx: Context, json: string): void {
+  ctx.type = 'application/json; charset=utf-8';
+  ctx.body = json;
+}
+
 /** Sends a prepared JSON text with its ETag. The request chain answers 304 to an equal If-None-Match. */
 export function sendJsonText(ctx: Context, text: JsonText): void {
   // The request chain indents short texts.

@@ -132,7 +132,7 @@ function boundText(origin: string, bound: string, limit: number): string {
 /** Query parameter `fieldValidation` of Kubernetes, for unknown fields. */
 export type FieldValidation = 'Strict' | 'Warn' | 'Ignore';
 
-interface ObjectRules {
+export interface ObjectRules {
   group: string;
   kind: string;
   /** Name of the object for the message; '' without one. */
@@ -144,15 +144,20 @@ interface ObjectRules {
   alsoWrong?: readonly FieldError[];
 }
 
+/** An object of a body, and the texts of warnings about dropped fields. */
+export interface ReadObject<T> {
+  object: T;
+  warnings: string[];
+}
+
 /**
  * Reads the body of a request that creates or changes an object, like the API server. The schema marks a field that cannot be set with
  * `z.never(WHY).optional()`, or with a refinement that has `params: { isForbidden: true }`.
  *
  * @param schema strict schema that names every field
- * @returns the object, and the texts of warnings about dropped fields
  * @throws StatusError 400 for a body that is not an object or has unknown fields, 422 with all other violations
  */
-export function readObject<S extends z.ZodType>(schema: S, body: unknown, rules: ObjectRules): { object: z.output<S>; warnings: string[] } {
+export function readObject<S extends z.ZodType>(schema: S, body: unknown, rules: ObjectRules): ReadObject<z.output<S>> {
   const { alsoWrong = [] } = rules;
   const first = validate(schema, body);
   if (first.success && alsoWrong.length > 0) throw invalid(rules, alsoWrong);
