@@ -1,30 +1,85 @@
+/** Creation of local users. The caller's rights write the record, and the service account the status and the password. */
 import type { Caller } from '@atrium/http/caller.ts';
 import { timestamp } from '@atrium/kubernetes/clock.ts';
 import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
-import { CallerResource, type NewObject } from '@atrium/kubernetes/resource-client.ts';
 import { retryOnConflict } from '@atrium/kubernetes/retry.ts';
-import { isRefusal, isUnknownResource } from '@atrium/kubernetes/upstream-error.ts';
 import { duplicate, type FieldError, invalidValue } from '@atrium/objects/field-error.ts';
 import { partsOf } from '@atrium/objects/reader.ts';
 import { alreadyExists, conflict, StatusError, serviceUnavailable } from '@atrium/objects/status.ts';
-import { type FieldValidation, readObject } from '@atrium/objects/validation.ts';
-import type { WriteRequest } from '@atrium/objects/write-options.ts';
+import { type ObjectRules, readObject } from '@atrium/objects/validation.ts';
+import type { Strategy } from '../collection/standard-writes.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../step-up/sensitive-writes.ts';
 import type { UsersContext } from './context.ts';
 import { PasswordSecrets } from './passwords/secret.ts';
 import { type Account, accountOf, recordName } from './record/account.ts';
 import { createdByAnnotation, userLabels } from './record/labels.ts';
 import { UserRecords } from './record/records.ts';
-import { displayName, userApiVersion, userKind, userResource } from './record/schema.ts';
+import { displayName, userApiVersion, userResource } from './record/schema.ts';
 import { localSubjectName } from './record/subject-name.ts';
 import { UserStatusWriter } from './status.ts';
-import { type NewUser, nameViolations, newUserBody } from './user-body.ts';
+import { type NewUser, nameViolations, newUserBody, secretFields } from './user-body.ts';
 
 /** Timeout of the rollback of a failed creation. The rollback has its own deadline, because that of the request may have passed. */
 const takeBackMs = 5_000;
 
-/** Creates local users. Writes the record with the caller's rights, the status and the password with the service account. */
-export class UserCreator {
+/** Rules of new users. */
+export function createStrategy(context: UsersContext): Strategy<NewUser, never> {
+  const completion = new Completion(context);
+  return {
+    newBody: newUserBody,
+    admit: (caller) => requireNoAccessToken('newUser', caller),
+    read: (body, rules) => readNewUser(context, body, rules),
+    beforeCreate: (user, caller, signal) => requireNewUser(context, user, caller, signal),
+    manifestOf,
+    // The record was created a moment ago, here or on another replica, and the watch has not delivered it yet.
+    takenBy: ({ spec: { email } }) => emailTaken(recordName(email) ?? '', email),
+    beginCreate: (user) => completion.begin(user),
+  };
+}
+
+/** Reads the body, decrypts the password, and reports all violations at once, with those of the password rules. */
+async function readNewUser({ services, newPasswords }: UsersContext, body: unknown, rules: ObjectRules) {
+  const { spec: given = {} } = partsOf(body);
+  const email = typeof given.email === 'string' ? given.email : '';
+  const username = typeof given.username === 'string' ? given.username : email;
+  const { password, violations } =
+    typeof given.password === 'string'
+      ? await newPasswords.read(given.password, 'spec.password', { email, username })
+      : { password: '', violations: [] };
+  const { object, warnings } = readObject(newUserBody, body, {
+    ...rules,
+    name: recordName(email) ?? '',
+    secretFields,
+    alsoWrong: [
+      ...violations,
+      ...nameErrors(body, email),
+      ...nameViolations(given.username, email),
+      ...(isChangeRequired(services) && given.must_change_password === false ? [changeRequired] : []),
+    ],
+  });
+  return { object: { ...object, spec: { ...object.spec, password } }, warnings };
+}
+
+const isChangeRequired = ({ config }: UsersContext['services']) => config.users.passwordPolicy.changeOnFirstLogin;
+
+/** Requires the rights to a new user, whose e-mail address has no record. @throws StatusError 401, 403, 409, 503 */
+async function requireNewUser(
+  { services, accounts, rights }: UsersContext,
+  { spec: { email } }: NewUser,
+  caller: Caller,
+  signal: AbortSignal,
+): Promise<void> {
+  const name = recordName(email) ?? '';
+  await rights.requireForNew(caller, { name, email }, signal);
+  requireRecentLogin('newUser', caller, services.config.login.stepUp, services.now());
+  refuseKnown(name, email, accounts.find(email), accounts.get(name));
+}
+
+/**
+ * Completes a created record with its status and password, or removes it. If the removal fails, a mark in the status has the record removed
+ * later. If the mark could not be written either, the record stays without a password, like one that was created with kubectl.
+ */
+class Completion {
   readonly #context: UsersContext;
   readonly #records: UserRecords;
   readonly #secrets: PasswordSecrets;
@@ -37,77 +92,21 @@ export class UserCreator {
     this.#status = new UserStatusWriter(context.services);
   }
 
-  /**
-   * Creates a user completely, or not at all. A failed creation is rolled back. If the rollback fails, a mark in the status has the record
-   * removed later. If the mark could not be written either, the record stays without a password, like one that was created with kubectl.
-   *
-   * @returns the User, and the texts of warnings
-   * @throws StatusError 400, 401, 403, 409, 422, 429, 503, 504
-   */
-  async create({ body, isDryRun, fieldValidation }: WriteRequest, caller: Caller, signal: AbortSignal) {
-    const { services, accounts, newPasswords, rights } = this.#context;
-    requireNoAccessToken('newUser', caller);
-    await services.access.require(caller, { ...userResource, verb: 'create' }, signal);
-    const { spec, metadata, password, mustChangePassword, warnings } = await this.#read(body, fieldValidation);
-    const name = recordName(spec.email) ?? '';
-    await rights.requireForNew(caller, { name, email: spec.email }, signal);
-    requireRecentLogin('newUser', caller, services.config.login.stepUp, services.now());
-    refuseKnown(name, spec.email, accounts.find(spec.email), accounts.get(name));
-    if (isDryRun)
-      return { user: await this.#post(spec.email, manifestOf({ name, spec, metadata }, caller), caller, { isDryRun, signal }), warnings };
-    const hash = await newPasswords.hash(password);
-    const user = await this.#post(spec.email, manifestOf({ name, spec, metadata }, caller), caller, { isDryRun, signal });
+  /** Hashes the password before the record exists. @returns a function that completes the record; @throws StatusError 429 */
+  async begin({ spec }: NewUser) {
+    const { newPasswords, services } = this.#context;
+    const hash = await newPasswords.hash(spec.password);
+    const mustChangePassword = isChangeRequired(services) || spec.must_change_password === true;
+    return (user: KubernetesObject, signal: AbortSignal) => this.#complete(user, { hash, mustChangePassword }, signal);
+  }
+
+  async #complete(user: KubernetesObject, given: { hash: string; mustChangePassword: boolean }, signal: AbortSignal) {
     try {
-      const finished = await this.#finish(user, { hash, mustChangePassword }, signal);
-      await accounts.watch.waitForWrite(finished.metadata.resourceVersion, signal);
-      return { user: finished, warnings };
+      return await this.#finish(user, given, signal);
     } catch (error) {
-      await this.#takeBack(user, hash, AbortSignal.timeout(takeBackMs)).catch(() => undefined);
+      await this.#takeBack(user, given.hash, AbortSignal.timeout(takeBackMs)).catch(() => undefined);
       throw error instanceof StatusError && error.status.code >= 500 ? error : serviceUnavailable('kubernetes', { cause: error });
     }
-  }
-
-  /** Reads the body, and reports all violations at once, with those of the password rules. */
-  async #read(body: unknown, fieldValidation: FieldValidation) {
-    const { spec: given = {} } = partsOf(body);
-    const email = typeof given.email === 'string' ? given.email : '';
-    const username = typeof given.username === 'string' ? given.username : email;
-    const { password, violations } =
-      typeof given.password === 'string'
-        ? await this.#context.newPasswords.read(given.password, 'spec.password', { email, username })
-        : { password: '', violations: [] };
-    const isChangeRequired = this.#context.services.config.users.passwordPolicy.changeOnFirstLogin;
-    const { object, warnings } = readObject(newUserBody, body, {
-      group: userResource.group,
-      kind: 'User',
-      name: recordName(email) ?? '',
-      fieldValidation,
-      secretFields: ['spec.password', 'spec.old_password'],
-      alsoWrong: [
-        ...violations,
-        ...nameErrors(body, email),
-        ...nameViolations(given.username, email),
-        ...(isChangeRequired && given.must_change_password === false ? [changeRequired] : []),
-      ],
-    });
-    const mustChangePassword = isChangeRequired || object.spec.must_change_password === true;
-    return { spec: object.spec, metadata: object.metadata, password, mustChangePassword, warnings };
-  }
-
-  #post(
-    email: string,
-    manifest: NewObject,
-    caller: Caller,
-    { isDryRun, signal }: { isDryRun: boolean; signal: AbortSignal },
-  ): Promise<KubernetesObject> {
-    const users = new CallerResource(this.#context.services.apiServer.asCaller(caller), userKind);
-    return users.create(manifest, { isDryRun, signal }).catch((error: unknown) => {
-      // The record was created a moment ago, here or on another replica, and the watch has not delivered it yet.
-      if (isRefusal(error, 409) && error.status.reason === 'AlreadyExists') throw emailTaken(recordName(email) ?? '', email);
-      throw isUnknownResource(error)
-        ? serviceUnavailable('kubernetes', { cause: new Error('users are not installed', { cause: error }) })
-        : error;
-    });
   }
 
   /** Writes the status and the password. The last write removes the mark. Until then, a required password change is in effect already. */
@@ -147,7 +146,7 @@ export class UserCreator {
   }
 }
 
-function manifestOf({ name, spec, metadata }: { name: string; spec: NewUser['spec']; metadata: NewUser['metadata'] }, caller: Caller) {
+function manifestOf({ spec, metadata }: NewUser, caller: Caller) {
   const { password: _password, must_change_password: _mustChange, ...given } = spec;
   const full = {
     ...given,
@@ -162,7 +161,7 @@ function manifestOf({ name, spec, metadata }: { name: string; spec: NewUser['spe
     apiVersion: userApiVersion,
     kind: 'User',
     metadata: {
-      name,
+      name: recordName(spec.email) ?? '',
       labels: { ...metadata?.labels, ...userLabels(full) },
       annotations: { ...metadata?.annotations, [createdByAnnotation]: caller.identity.name },
     },

@@ -1,10 +1,10 @@
 import type { Caller } from '@atrium/http/caller.ts';
-import { nextSecond } from '@atrium/kubernetes/clock.ts';
+import { nextSecond, sleepUntil } from '@atrium/kubernetes/clock.ts';
 import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
 import { CallerResource, ServiceResource } from '@atrium/kubernetes/resource-client.ts';
 import { isGone } from '@atrium/kubernetes/upstream-error.ts';
 import { conflict, notFound, StatusError } from '@atrium/objects/status.ts';
-import type { Deletion } from '../collection/bulk-delete.ts';
+import type { Deleted, Deleter, Deletion } from '../collection/bulk-delete.ts';
 import type { UsersContext } from './context.ts';
 import { MembershipRemover } from './membership-remover.ts';
 import { type Account, accountOf } from './record/account.ts';
@@ -12,17 +12,11 @@ import { UserRecords } from './record/records.ts';
 import { userKind, userResource } from './record/schema.ts';
 import { localSubjectName, subjectNamesOf } from './record/subject-name.ts';
 
-export interface Deleted {
-  uid: string;
-  /** Number of role bindings that still name the user, without those of UserBindings. */
-  leftBindings: number;
-}
-
 /** Timeout of a deletion that has begun. A disconnect of the caller does not end it. */
 const finishWithinMs = 120_000;
 
 /** Deletes users with their sessions, tokens, password and memberships. */
-export class UserDeleter {
+export class UserDeleter implements Deleter {
   readonly #context: UsersContext;
   readonly #records: UserRecords;
   readonly #references: MembershipRemover;
@@ -54,16 +48,17 @@ export class UserDeleter {
     if (account.isAdmin) await rights.requireImpersonation(caller, account.subjectName || account.email, signal);
     await administrators.requireAnother(account, 'deleted', signal);
     const bindings = new Set(subjectNames.flatMap((subjectName) => rights.bindingsOf(subjectName)));
-    const leftBindings = [...bindings].filter(({ userBinding }) => userBinding === undefined).length;
+    const left = [...bindings].filter(({ userBinding }) => userBinding === undefined).length;
     const { uid } = account;
+    const warnings = left > 0 ? [`${left} role bindings still name this user: a later user of the name gets them`] : [];
     await this.#send({ ...deletion, isDryRun: true }, object, caller, signal);
-    if (deletion.isDryRun) return { uid, leftBindings };
+    if (deletion.isDryRun) return { uid, warnings };
     const remove = (held: AbortSignal) => this.#remove(deletion, { object, account, subjectNames }, caller, held);
     signal.throwIfAborted();
     await administrators.leaving(account, 'deleted', remove, AbortSignal.timeout(finishWithinMs));
     // The next list on this replica must not show the user.
     await accounts.watch.waitForWrite(() => accounts.get(name)?.uid !== uid, signal);
-    return { uid, leftBindings };
+    return { uid, warnings };
   }
 
   async #remove(
@@ -100,9 +95,9 @@ export class UserDeleter {
     await resource.delete(name, { ...options, isRepeatable: true });
   }
 
-  /** Returns the time from which on tokens of a new user of the same name are valid. Callers wait for it before they report a deletion. */
-  get settledAt(): Date {
-    return this.#settledAt;
+  /** Resolves when tokens of a new user of the same name are valid. */
+  settled(signal: AbortSignal): Promise<void> {
+    return sleepUntil(this.#settledAt, this.#context.services.now, signal);
   }
 
   /** Returns all user names that Kubernetes sees, also those of a record that was created a moment ago. */

@@ -180,6 +180,10 @@ export class UserRow {
     this.#text = texts.keep(servedText(object));
   }
 
+  get uid(): string {
+    return this.account.uid;
+  }
+
   get text(): string {
     return this.#text.toString();
   }

@@ -45,6 +45,9 @@ const extra = z
   .describe('Fields of third parties, stored unchanged.');
 const password = z.string().describe('Plain, or encrypted with the key of `GET /auth/v1/pubkey`. Never returned.');
 
+/** Fields whose values no message may contain. */
+export const secretFields = ['spec.password', 'spec.old_password'];
+
 const keptMembers = {
   ids: kept(byService),
   state: kept('follows is_disabled'),
@@ -179,7 +182,7 @@ export type UserPatch = z.output<typeof userPatchBody>;
 export const hasPassed = (time: string | undefined, now: Date) => time !== undefined && Date.parse(time) <= now.getTime();
 
 /** Returns the changes of the spec and of its labels, or undefined if the spec does not change. */
-export function specChanges(object: KubernetesObject, { spec = {} }: UserPatch, now: Date) {
+export function userChanges(object: KubernetesObject, { spec = {} }: UserPatch, now: Date) {
   const { spec: old = {} } = partsOf(object);
   const { password: _password, old_password: _oldPassword, is_disabled, expired, ...plain } = spec;
   const wanted: Record<string, unknown> = {
@@ -194,5 +197,6 @@ export function specChanges(object: KubernetesObject, { spec = {} }: UserPatch, 
     Object.entries(wanted).filter(([key, value]) => !isDeepStrictEqual(value ?? undefined, old[key] ?? undefined)),
   );
   if (Object.keys(changes).length === 0) return undefined;
-  return { spec: changes, labels: labelsToChange(object.metadata.labels, readUser({ spec: { ...old, ...changes } }).spec) };
+  const labels = labelsToChange(object.metadata.labels, readUser({ spec: { ...old, ...changes } }).spec);
+  return { metadata: { ...(labels && { labels }) }, spec: changes };
 }

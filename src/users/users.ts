@@ -1,12 +1,18 @@
 import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
 import { type Collection, collection, followedLists } from '../collection/collection.ts';
+
+import { type KeepSession, standardOperations } from '../collection/standard-resource.ts';
+import type { WhileAllowedOptions } from '../collection/while-allowed.ts';
 import type { Feature, Services } from '../services.ts';
 import { Administrators } from './administrators.ts';
+import { userDefinition } from './definition.ts';
 import type { EndUserAccess } from './ended-access.ts';
+import { nativeUserOperations } from './native.ts';
 import type { PasswordChange } from './passwords/change.ts';
 import type { PasswordCheck } from './passwords/check.ts';
 import type { Passwords } from './passwords/passwords.ts';
 import { NewPasswords } from './passwords/policy.ts';
+import { publicKeyOperation } from './passwords/public-key.ts';
 import { PasswordEnvelopes } from './passwords/secret.ts';
 import type { Account } from './record/account.ts';
 import { type StoredUsers, UsersController } from './record/controller.ts';
@@ -14,9 +20,10 @@ import type { LocalGroupLookup } from './record/local-groups.ts';
 import { type AccountLookup, accountLookup } from './record/lookup.ts';
 import { userResource } from './record/schema.ts';
 import type { SubjectNaming } from './record/subject-name.ts';
-import { type UserRoutesNeeds, userOperations } from './routes.ts';
+import { listV1Operation, meOperation } from './routes.ts';
 import { storedObject, UserRow, userProperties } from './row.ts';
 import { type NamingBindings, SubjectRights } from './subject-rights.ts';
+import { subjectOperations } from './subjects.ts';
 
 /** User records from one watch, in the forms that parts of the service need. Created before the cache is started. */
 interface WatchedUsers {
@@ -51,7 +58,10 @@ export function watchUsers(services: Services): WatchedUsers {
 }
 
 /** Dependencies on other modules. */
-interface UsersNeeds extends UserRoutesNeeds {
+interface UsersNeeds {
+  /** Checks the credential of a request again. */
+  again: WhileAllowedOptions['again'];
+  sessions: { keepSession: KeepSession };
   naming: SubjectNaming;
   localGroups: LocalGroupLookup;
   /** Undefined if UserBindings are off. */
@@ -64,7 +74,7 @@ interface UsersNeeds extends UserRoutesNeeds {
 
 export function createUsers(services: Services, { collection: users, accounts, records }: WatchedUsers, needs: UsersNeeds): Feature {
   const { config, keyRing } = services;
-  const { naming, passwordCheck, passwordChange, endAccess } = needs;
+  const { again, naming, passwordCheck, passwordChange, endAccess } = needs;
   const envelopes = new PasswordEnvelopes(services);
   const context = {
     services,
@@ -78,10 +88,18 @@ export function createUsers(services: Services, { collection: users, accounts, r
     passwordChange,
     endAccess,
   };
-  const live = followedLists(services, users, collected, needs.again);
+  const live = followedLists(services, users, collected, again);
+  const guard = { again, accessCacheMs: config.kubernetes.accessCache, longRequests: services.longRequests };
   const controller = new UsersController(services, accounts, records, { naming, endAccess });
   return {
-    operations: userOperations(context, envelopes, live, needs),
+    operations: [
+      ...nativeUserOperations(services, guard),
+      listV1Operation(context),
+      ...standardOperations(services, users, userDefinition(context, needs.sessions.keepSession), live),
+      ...subjectOperations(context),
+      ...(config.features.pubkey ? [publicKeyOperation(envelopes)] : []),
+      ...(config.features.me ? [meOperation(context)] : []),
+    ],
     checks: [users.check, { name: 'keys', critical: false, isAwaited: true, failure: () => keyRing.failure() }],
     start() {
       keyRing.start();
