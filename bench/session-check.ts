@@ -74,6 +74,7 @@ const sessions = createSessions(services, {
   revokedTokens,
   endAccess: createEndAccess(services, { revokedTokens, deleteAccessTokens: undefined }),
   markReauthenticated: undefined,
+  again: () => Promise.reject(new Error('no live list is expected')),
 });
 sessions.start();
 

@@ -97,6 +97,7 @@ export function createLogins(base: Base, { brand, translations, passwords }: Log
           revokedTokens,
           endAccess,
           markReauthenticated: identity?.markReauthenticated,
+          again,
         })
       : withoutSessions(services, identify);
   const callers = withAccessTokens(sessions.authenticator, accessTokens?.judge, (bearer) => identities.identified(bearer));

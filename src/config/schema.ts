@@ -273,7 +273,7 @@ const features = z.strictObject({
     false,
   ),
   sessions: feature('`/auth/v1/sessions`: listing and ending sessions.'),
-  watch: feature('Live lists of users, groups, UserBindings and access tokens as server-sent events.'),
+  watch: feature('Live lists of users, groups, UserBindings, sessions and access tokens as server-sent events.'),
   namespaces: feature('`GET /auth/v1/namespaces`.'),
   explorer: feature('The access explorer: `/auth/v1/accesssubjects`, `accessrules`, `subjectaccessreviews` and `simulations`.'),
   explain: feature('`?explain=true` on access reviews.'),

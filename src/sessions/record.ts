@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { timestampOf } from '@atrium/kubernetes/clock.ts';
 import type { KubernetesObject, ResourceType } from '@atrium/kubernetes/resource.ts';
+import type { ResourceKind } from '@atrium/kubernetes/resource-client.ts';
 import { z } from 'zod';
 import type { IssuerLogin } from '../issuer/login.ts';
 import type { TokenSet } from '../issuer/types.ts';
@@ -8,6 +9,7 @@ import { userApiVersion } from '../users/record/schema.ts';
 import { type LoginFacts, loginFactsSchema } from './login-facts.ts';
 
 export const sessionResource: ResourceType = { group: 'auth.platform.io', version: 'v1', resource: 'sessions' };
+export const sessionKind = { type: sessionResource, kind: 'Session' } satisfies ResourceKind;
 export const sessionApiVersion = 'auth.platform.io/v1';
 
 /**

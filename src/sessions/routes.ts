@@ -1,6 +1,6 @@
 /**
- * Operations for renewal and logout (docs/contract/login.md), which `refresh_token` authorizes, and those that list and end sessions
- * (docs/contract/teams.md).
+ * Operations for renewal and logout (docs/contract/login.md), which `refresh_token` authorizes, and ends of sessions
+ * (docs/contract/teams.md). The list is the standard one (`definition.ts`).
  */
 import { formReader } from '@atrium/http/body.ts';
 import { parseQuery } from '@atrium/http/input.ts';
@@ -8,10 +8,11 @@ import { type AnswerDescription, type Operation, operation } from '@atrium/http/
 import { deleteOptions, deletionOf, dryRun } from '@atrium/objects/write-options.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
-import { sendPage } from '../collection/page.ts';
-import { listAnswer, listQuery } from '../collection/schema.ts';
-import { endedPayloadSchema, type GivenTokens, type RenewPayload, renewPayload, sessionListSchema, sessionProperties } from './schema.ts';
-import type { SessionService } from './service.ts';
+import type { SessionContext } from './context.ts';
+import { sessionParameter } from './definition.ts';
+import { endSession, endSessions } from './ends.ts';
+import { endedPayloadSchema, type GivenTokens, type RenewPayload, renewPayload } from './schema.ts';
+import { userParameter } from './strategy.ts';
 
 /** @throws StatusError 400, 429, 503, 504 */
 export type ReceiveLogout = (ctx: Context, logoutToken: string, signal: AbortSignal) => Promise<void>;
@@ -165,65 +166,38 @@ const post = ({ path, handle, input, maxForm, ...rest }: Route): Operation => {
   });
 };
 
-const listTag = 'sessions';
-const whose = z.object({
-  user: z.string().min(1).max(253).optional().describe('Name of a User record. Default: the caller.'),
-});
 const warned = { Warning: 'Set if the issuer could not be told.' };
 const forbidden: AnswerDescription = { description: 'Sessions of another user, and RBAC denies it.' };
 
-export const sessionListOperations = (service: SessionService): Operation[] => [
-  operation({
-    id: 'ListSessions',
-    method: 'GET',
-    paths: ['/auth/v1/sessions'],
-    tag: listTag,
-    summary: 'Lists the sessions of a user',
-    description: 'Default: the sessions of the caller. `current` marks the session of this request. Contains no secret.',
-    credential: 'required',
-    query: listQuery(sessionProperties).extend(whose.shape),
-    answers: {
-      200: listAnswer(sessionListSchema),
-      403: forbidden,
-      410: { description: '`continue` is older than an hour.' },
-    },
-    async handle({ ctx, caller, query, signal }) {
-      sendPage(ctx, await service.list(query, caller, signal));
-    },
-  }),
+export const sessionEndOperations = (context: SessionContext): Operation[] => [
   operation({
     id: 'DeleteSessions',
     method: 'DELETE',
     paths: ['/auth/v1/sessions'],
-    tag: listTag,
+    tag: 'sessions',
     summary: 'Ends all sessions of a user',
     description:
       'Default: the caller. Ends all sessions, including the current one, all tokens of logins, and the login at the embedded issuer. Access tokens stay valid.',
     credential: 'required',
-    query: whose,
+    query: userParameter,
     answers: {
       204: { description: 'All sessions and tokens of logins have ended.', headers: warned },
       403: forbidden,
       404: { description: 'The user does not exist.' },
     },
-    async handle({ ctx, caller, query, signal }) {
-      await service.endAll(ctx, query.user, caller, signal);
-      ctx.status = 204;
+    async handle(request) {
+      await endSessions(context, request.query.user, request);
+      request.ctx.status = 204;
     },
   }),
   operation({
     id: 'DeleteSession',
     method: 'DELETE',
     paths: ['/auth/v1/sessions/:name'],
-    tag: listTag,
+    tag: 'sessions',
     summary: 'Ends a session on every replica',
     credential: 'required',
-    params: z.object({
-      name: z
-        .string()
-        .regex(/^s-[0-9a-f]{64}$/)
-        .describe('Name of the session in a list.'),
-    }),
+    params: z.object({ name: sessionParameter }),
     query: z.object({ dryRun }),
     body: deleteOptions,
     answers: {
@@ -232,9 +206,10 @@ export const sessionListOperations = (service: SessionService): Operation[] => [
       404: { description: 'The session does not exist.' },
       409: { description: 'The session does not match the preconditions.' },
     },
-    async handle({ ctx, caller, params: { name }, query, body, signal }) {
-      await service.end(ctx, { name, ...deletionOf(query, body) }, caller, signal);
-      ctx.status = 204;
+    async handle(request) {
+      const { params, query, body } = request;
+      await endSession(context, { ...params, ...deletionOf(query, body) }, request);
+      request.ctx.status = 204;
     },
   }),
 ];

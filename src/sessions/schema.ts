@@ -3,9 +3,7 @@ import { timestampOf } from '@atrium/kubernetes/clock.ts';
 import { folded } from '@atrium/objects/folded.ts';
 import { objectMeta } from '@atrium/objects/object-schemas.ts';
 import { z } from 'zod';
-import type { Page } from '../collection/page.ts';
 import type { ListProperties } from '../collection/properties.ts';
-import { listSchema } from '../collection/schema.ts';
 import type { RenewedTokens, TokenSet } from '../issuer/types.ts';
 import { type SessionRow, type SessionSecrets, sessionApiVersion } from './record.ts';
 
@@ -119,7 +117,7 @@ const example = {
   current: true,
 };
 
-const sessionSchema = z
+export const sessionSchema = z
   .object({
     apiVersion: z.literal(sessionApiVersion),
     kind: z.literal('Session'),
@@ -128,8 +126,6 @@ const sessionSchema = z
     current: z.literal(true).optional().describe('`true` for the session of this request.'),
   })
   .meta({ id: 'Session', examples: [example] });
-
-export const sessionListSchema = listSchema(sessionSchema, { apiVersion: sessionApiVersion, kind: 'SessionList' });
 
 export const sessionProperties: ListProperties<SessionRow> = {
   searched: new Map([
@@ -156,8 +152,8 @@ export const sessionProperties: ListProperties<SessionRow> = {
   defaultSort: 'd,createdAt',
 };
 
-/** Marks the session of the request in a list. */
-export function withCurrent(list: Page, session: string | undefined): Page {
-  if (session === undefined || !list.names.includes(session)) return list;
-  return list.withTexts(({ name, text }) => (name === session ? `${text.slice(0, -1)},"current":true}` : text));
-}
+/** Returns a function that marks the session of a request in its texts. */
+export const markCurrent =
+  (session: string) =>
+  ({ name, text }: Pick<SessionRow, 'name' | 'text'>): string =>
+    name === session ? `${text.slice(0, -1)},"current":true}` : text;

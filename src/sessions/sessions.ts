@@ -9,6 +9,9 @@ import { RateLimit } from '@atrium/http/limits/rate-limit.ts';
 import type { Operation } from '@atrium/http/operation.ts';
 import { Sweeper } from '@atrium/kubernetes/controllers/sweeper.ts';
 import type { Context } from 'koa';
+import { followedLists } from '../collection/collection.ts';
+import { standardOperations } from '../collection/standard-resource.ts';
+import type { WhileAllowedOptions } from '../collection/while-allowed.ts';
 import type { Issuers } from '../issuer/issuers.ts';
 import type { EndAccess } from '../revocation/end-access.ts';
 import type { RevokedTokens } from '../revocation/revoked-tokens.ts';
@@ -21,16 +24,16 @@ import { receiveLogout } from './backchannel-logout.ts';
 import { BrowserSessions, type Session } from './browser-sessions.ts';
 import type { SessionContext } from './context.ts';
 import { crossSiteRule } from './cross-site.ts';
+import { sessionDefinition } from './definition.ts';
 import { IssuerLogout } from './issuer-logout.ts';
 import { successorOf } from './login-facts.ts';
 import { logout } from './logout.ts';
 import { beginSession } from './max-sessions.ts';
 import { tokenRefresh } from './refresh.ts';
 import { SessionRenewal } from './renewal.ts';
-import { backchannelOperation, sessionListOperations, sessionOperations } from './routes.ts';
+import { backchannelOperation, sessionEndOperations, sessionOperations } from './routes.ts';
 import { SealedRefreshTokens } from './sealed-refresh-tokens.ts';
-import { SessionService } from './service.ts';
-import { SessionStore, sessionSweep } from './store.ts';
+import { collectedSessions, SessionStore, sessionSweep } from './store.ts';
 import { refuseUnconfigured, unconfigured } from './unconfigured.ts';
 
 /** The feature. Without an issuer, the API server verifies all tokens. */
@@ -66,14 +69,15 @@ interface SessionNeeds {
   endAccess: EndAccess;
   /** Undefined without the embedded issuer. */
   markReauthenticated: MarkReauthenticated | undefined;
+  /** Checks the credential of a live list again. */
+  again: WhileAllowedOptions['again'];
 }
 
-export function createSessions(services: Services, { markReauthenticated, ...needs }: SessionNeeds): SessionsFeature {
+export function createSessions(services: Services, { markReauthenticated, again, ...needs }: SessionNeeds): SessionsFeature {
   const { config } = services;
   const context = contextOf(services, needs);
   const { store, revokedTokens, farewell } = context;
   const renewal = new SessionRenewal(context);
-  const service = new SessionService(context);
   // A separate limit: made-up logout tokens must not block logins from the same address.
   const refusals = loginLimit(services);
   const sweeper = new Sweeper(services, sessionSweep(store, revokedTokens, services.now));
@@ -86,7 +90,7 @@ export function createSessions(services: Services, { markReauthenticated, ...nee
       ...(config.features.backchannelLogout
         ? [backchannelOperation((ctx, token, signal) => receiveLogout(context, refusals, ctx, token, signal))]
         : []),
-      ...(config.features.sessions ? sessionListOperations(service) : []),
+      ...(config.features.sessions ? listOperations(context, again) : []),
     ],
     authenticator: new LoginAuthenticator(context, renewal),
     keepSession: (ctx, { session }, signal) => keepSession(context, markReauthenticated, { ctx, name: session, signal }),
@@ -127,7 +131,7 @@ export function withoutSessions(services: Services, identify: Authenticator['ide
   };
 }
 
-function contextOf(services: Services, needs: Omit<SessionNeeds, 'markReauthenticated'>): SessionContext {
+function contextOf(services: Services, needs: Omit<SessionNeeds, 'markReauthenticated' | 'again'>): SessionContext {
   const { issuers, publicURL, accounts, localGroups, identify, revokedTokens, endAccess } = needs;
   const { config, log } = services;
   const { origin } = new URL(publicURL);
@@ -150,6 +154,12 @@ function contextOf(services: Services, needs: Omit<SessionNeeds, 'markReauthenti
     seals: new SealedRefreshTokens(services, issuers),
     farewell: new IssuerLogout(log, { issuers, publicURL, sessions }),
   };
+}
+
+function listOperations(context: SessionContext, again: WhileAllowedOptions['again']): Operation[] {
+  const { collection } = context.store;
+  const live = followedLists(context, collection, collectedSessions, again);
+  return [...standardOperations(context, collection, sessionDefinition(context), live), ...sessionEndOperations(context)];
 }
 
 const loginLimit = ({ config, clock }: Services) => new RateLimit({ limit: config.login.perMinute, clock, what: 'login requests' });

@@ -14,7 +14,7 @@ import { LRUCache } from 'lru-cache';
 import { type Collection, collection } from '../collection/collection.ts';
 import type { RevokedTokens } from '../revocation/revoked-tokens.ts';
 import type { Services } from '../services.ts';
-import { type Moment, type SessionRow, sessionResource, sessionRow } from './record.ts';
+import { type Moment, type SessionRow, sessionKind, sessionResource, sessionRow } from './record.ts';
 import { sessionProperties } from './schema.ts';
 
 /** Covers the clock skew between replicas, and the leeway after the expiry of tokens. */
@@ -49,6 +49,9 @@ const readsInAll = 1_200;
 /** Maximum of sessions that requests wait for once the reads are used up. */
 const maxWaiting = 100;
 
+/** The collection without its rows, which depend on the store. */
+export const collectedSessions = { resource: sessionResource, kind: sessionKind.kind, properties: sessionProperties };
+
 /** A new Session, whose name is the hash of its secret. */
 interface NewSession extends NewObject {
   readonly metadata: { readonly name: string; readonly [member: string]: unknown };
@@ -72,15 +75,13 @@ export class SessionStore {
 
   constructor(services: Services) {
     const { client, namespace, now, clock } = services;
-    this.#resource = { type: sessionResource, kind: 'Session', namespace };
+    this.#resource = { ...sessionKind, namespace };
     this.#objects = new ServiceResource(client, this.#resource);
     this.#moment = () => ({ now: now().getTime(), clock: clock() });
     this.collection = collection<SessionRow>(services, {
-      resource: sessionResource,
-      kind: 'Session',
+      ...collectedSessions,
       namespace,
       row: (object) => sessionRow(object, this.#moment(), this.#latest(object.metadata.name)),
-      properties: sessionProperties,
     });
     this.#cache.onChange(({ key }) => this.#wake(key));
   }

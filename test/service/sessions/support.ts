@@ -188,8 +188,8 @@ export const namesOf = (reply: Reply) => itemsOf(reply).map(({ metadata }) => me
 export const nameOf = (one: LoggedIn) => one.path.split('/').at(-1) ?? '';
 
 /** Lets keeper@example.com list and delete sessions. */
-export const allowKeeper = (kubernetes: ClusterAdmin): Promise<void> => {
-  const rules = [{ apiGroups: ['auth.platform.io'], resources: ['sessions'], verbs: ['list', 'delete'] }];
+export const allowKeeper = (kubernetes: ClusterAdmin, verbs = ['list', 'delete']): Promise<void> => {
+  const rules = [{ apiGroups: ['auth.platform.io'], resources: ['sessions'], verbs }];
   const metadata = { name: 'session-keeper', namespace: serviceNamespace };
   const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'keeper@example.com' }];
   const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'session-keeper' };
