@@ -4,11 +4,6 @@ import { type NewObject, ServiceResource } from '@atrium/kubernetes/resource-cli
 import { serviceUnavailable } from '@atrium/objects/status.ts';
 import { userKind } from './schema.ts';
 
-/**
- * Bound of retries, longer than any run of conflicts that ends. The lock of an account ends conflicts of guesses, and users log in one
- * after the other.
- */
-
 interface Patch {
   labels?: Record<string, string>;
   spec?: Record<string, unknown>;
