@@ -11,6 +11,7 @@ COPY packages/kubectl-atrium/package.json packages/kubectl-atrium/
 COPY packages/kubernetes/package.json packages/kubernetes/
 COPY packages/http/package.json packages/http/
 COPY packages/objects/package.json packages/objects/
+COPY packages/oidc-client/package.json packages/oidc-client/
 # No package runs a script of its own here; what each is, the lock file says by its hash.
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY LICENSE tsconfig.json ./
@@ -20,6 +21,7 @@ COPY packages/kubectl-atrium packages/kubectl-atrium
 COPY packages/kubernetes packages/kubernetes
 COPY packages/http packages/http
 COPY packages/objects packages/objects
+COPY packages/oidc-client packages/oidc-client
 COPY web web
 # The runtime is the one of the lock file, not that of the build image.
 RUN npm run build -- --outfile image/app/atrium.js \

@@ -176,6 +176,7 @@ async function stampOfSources(): Promise<string> {
       'packages/objects/src/*',
       'package-lock.json',
       'packages/kubectl-atrium/{package.json,src/*}',
+      'packages/oidc-client/src/client-authentication.ts',
       'scripts/{bundle-plugin,text-packs,web}.ts',
     ],
     { cwd: root },

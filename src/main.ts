@@ -6,6 +6,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isatty } from 'node:tty';
 import { fileURLToPath } from 'node:url';
+import { secretOf } from '@atrium/http/secret-file.ts';
 import { createLog, GatheredLines } from '@atrium/http/telemetry/log.ts';
 import { type Connection, inClusterConnection } from '@atrium/kubernetes/connection.ts';
 import { Command, InvalidArgumentError } from 'commander';
@@ -16,7 +17,6 @@ import { stringify } from 'yaml';
 import packageJson from '../package.json' with { type: 'json' };
 import { ConfigError, type ConfigSources, effectiveSettings, fileProblems, parseConfig } from './config/load.ts';
 import type { Config } from './config/schema.ts';
-import { secretOf } from './config/secret-file.ts';
 import { stopOnSignals } from './signals.ts';
 
 const defaultConfig = '/etc/atrium/config.yaml';

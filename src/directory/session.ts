@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
+import { readSecretFile } from '@atrium/http/secret-file.ts';
 import { AndFilter, EqualityFilter, ExtensibleFilter, type Filter, FilterParser, OrFilter, ResultCodeError } from 'ldapts';
-import { readSecretFile } from '../config/secret-file.ts';
 import { Connection, type Connector, DirectoryError, reasonOf } from './connection.ts';
 import { type DirectoryGroup, walkUp } from './groups.ts';
 import { byteAttributes, type KnownUser, type Person, type PersonEntry, primaryGroup, readPerson, valuesOf } from './person.ts';

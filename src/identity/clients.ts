@@ -1,7 +1,7 @@
 import { discard, TrustingAgent } from '@atrium/http/outgoing.ts';
+import { readSecretFile } from '@atrium/http/secret-file.ts';
 import type { ClientMetadata, Configuration } from 'oidc-provider';
 import type { Config } from '../config/schema.ts';
-import { readSecretFile } from '../config/secret-file.ts';
 import { redirectURLsOf } from '../issuer/issuer.ts';
 
 /** Timeout of the requests, which run in parallel while the user waits for the logout. */

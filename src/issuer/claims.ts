@@ -1,12 +1,13 @@
 import type { Identity } from '@atrium/http/caller.ts';
 import { fitsHeader, grantableGroups, isReservedName } from '@atrium/kubernetes/impersonation.ts';
 import { type StatusError, unauthorized } from '@atrium/objects/status.ts';
+import type { VerifiedClaims } from '@atrium/oidc-client/types.ts';
 import { z } from 'zod';
 import { usernamePrefixOf } from '../config/issuers.ts';
 import type { Login } from '../users/logins/recorder.ts';
 import { recordName } from '../users/record/account.ts';
 import { isLocalGroupName, withoutLocalGroups } from '../users/record/local-groups.ts';
-import type { ClaimRules, VerifiedClaims } from './types.ts';
+import type { ClaimRules } from './settings.ts';
 
 /** Maximum length of `status.subjectName` of a User. */
 const maxNameLength = 512;

@@ -3,18 +3,20 @@
  * into verified tokens, and `settings` map its claims to a user. `Issuers` finds the issuer of a token.
  */
 import type { Check } from '@atrium/http/health.ts';
+import { IssuerClient } from '@atrium/oidc-client/client.ts';
+import { IssuerDiscovery } from '@atrium/oidc-client/discovery.ts';
+import { faultOf, RefusalLog } from '@atrium/oidc-client/errors.ts';
+import { IssuerFetch } from '@atrium/oidc-client/fetch.ts';
+import { IssuerKeys } from '@atrium/oidc-client/keys.ts';
+import { TokenVerifier } from '@atrium/oidc-client/token-verifier.ts';
+import type { VerifiedClaims } from '@atrium/oidc-client/types.ts';
 import { credentialsFor, type IssuerConfig, usernamePrefixOf } from '../config/issuers.ts';
 import type { Config } from '../config/schema.ts';
 import type { Services } from '../services.ts';
-import { IssuerClient } from './client.ts';
-import { IssuerDiscovery } from './discovery.ts';
-import { faultOf, RefusalLog } from './errors.ts';
-import { IssuerFetch } from './fetch.ts';
-import { IssuerKeys } from './keys.ts';
+import { loginOf, usedClaims } from './claims.ts';
 import { SealedBearers } from './sealed-bearers.ts';
-import { TokenVerifier } from './token-verifier.ts';
+import type { IssuerSettings } from './settings.ts';
 import { IssuerTokens } from './tokens.ts';
-import type { IssuerSettings } from './types.ts';
 
 const discardMs = 3_000;
 
@@ -52,8 +54,12 @@ export function createIssuer(
   const fetch = new IssuerFetch(settings, metrics);
   const discovery = new IssuerDiscovery(settings, fetch, clock);
   const client = new IssuerClient(settings, fetch, discovery);
+  const read = (given: VerifiedClaims) => {
+    const claims = usedClaims(given, settings);
+    return { claims, login: loginOf(claims, settings) };
+  };
   const keys = new IssuerKeys(services, { issuer: settings.issuer, discovery, fetch });
-  const verifier = new TokenVerifier(services, settings, discovery, keys, refusals);
+  const verifier = new TokenVerifier({ ...services, read }, settings, discovery, keys, refusals);
   return {
     settings,
     discovery,

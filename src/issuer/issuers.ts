@@ -1,16 +1,16 @@
 import type { Check } from '@atrium/http/health.ts';
 import { abortable } from '@atrium/kubernetes/deadline.ts';
 import { badParameter, unauthorized } from '@atrium/objects/status.ts';
+import { announcesIss } from '@atrium/oidc-client/discovery.ts';
+import { IssuerFault, issuerUnavailable } from '@atrium/oidc-client/errors.ts';
+import type { LogoutClaims, TokenWithHash } from '@atrium/oidc-client/token-verifier.ts';
+import type { VerifiedToken } from '@atrium/oidc-client/types.ts';
 import { decodeJwt } from 'jose';
 import { ConfigError } from '../config/load.ts';
 import type { IssuersInUse } from '../users/record/account.ts';
 import { unfit } from './claims.ts';
-import { announcesIss } from './discovery.ts';
-import { IssuerFault, issuerUnavailable } from './errors.ts';
 import type { Issuer } from './issuer.ts';
 import { readSealedBearer, sealedBearerPrefix } from './sealed-bearers.ts';
-import type { LogoutClaims, TokenWithHash } from './token-verifier.ts';
-import type { VerifiedToken } from './types.ts';
 import { VerifiedLogin } from './verified-login.ts';
 
 /** An issuer that does not answer in this time is checked when users log in there. */

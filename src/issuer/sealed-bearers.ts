@@ -1,9 +1,10 @@
 import type { Seal } from '@atrium/http/seal.ts';
 import { unauthorized } from '@atrium/objects/status.ts';
+import type { RenewedTokens, TokenSet, VerifiedToken } from '@atrium/oidc-client/types.ts';
 import { z } from 'zod';
 import type { Services } from '../services.ts';
 import { loginOf } from './claims.ts';
-import type { IssuerSettings, RenewedTokens, TokenSet, VerifiedToken } from './types.ts';
+import type { IssuerSettings } from './settings.ts';
 
 /** Prefix of the bearer tokens of this service. */
 export const sealedBearerPrefix = 'atb.';

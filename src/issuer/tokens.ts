@@ -1,12 +1,13 @@
 import { hash } from 'node:crypto';
 import { StatusError, unauthorized } from '@atrium/objects/status.ts';
+import type { IssuedTokens, IssuerClient, UserInfo } from '@atrium/oidc-client/client.ts';
+import { IssuerFault, issuerUnavailable, type RefusalLog, TokenRefusal } from '@atrium/oidc-client/errors.ts';
+import { boundedTime } from '@atrium/oidc-client/times.ts';
+import type { TokenVerifier } from '@atrium/oidc-client/token-verifier.ts';
+import { FatalRefresh, type RenewedTokens, type TokenSet, type VerifiedClaims } from '@atrium/oidc-client/types.ts';
 import type { Services } from '../services.ts';
 import { completed, isIncomplete, missingIdentifyingClaims, omitsGroups, unfit, usedClaims } from './claims.ts';
-import type { IssuedTokens, IssuerClient, UserInfo } from './client.ts';
-import { IssuerFault, issuerUnavailable, type RefusalLog, TokenRefusal } from './errors.ts';
-import { boundedTime } from './times.ts';
-import type { TokenVerifier } from './token-verifier.ts';
-import { FatalRefresh, type IssuerSettings, type RenewedTokens, type TokenSet, type VerifiedClaims } from './types.ts';
+import type { IssuerSettings } from './settings.ts';
 
 /** Code of a callback, and the values that its tokens must match. */
 export interface CodeRedemption {

@@ -1,8 +1,8 @@
 import type { Identity } from '@atrium/http/caller.ts';
+import type { VerifiedClaims } from '@atrium/oidc-client/types.ts';
 import type { AdoptingSubject, Subject } from '../users/record/account.ts';
 import { type ClaimedGroups, claimedGroups, identityOf, loginOf, mayAdopt } from './claims.ts';
 import type { Issuer } from './issuer.ts';
-import type { VerifiedClaims } from './types.ts';
 
 /**
  * Verified claims with their issuer, and the values that the two decide. Each value is derived once. The verification of a token or the

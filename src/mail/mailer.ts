@@ -1,9 +1,9 @@
 import { isIP } from 'node:net';
 import { tlsTrust } from '@atrium/http/outgoing.ts';
+import { readSecretFile } from '@atrium/http/secret-file.ts';
 import { abortable } from '@atrium/kubernetes/deadline.ts';
 import { hostOf } from '../config/access-requests-section.ts';
 import type { Config } from '../config/schema.ts';
-import { readSecretFile } from '../config/secret-file.ts';
 
 export interface Mail {
   to: string;

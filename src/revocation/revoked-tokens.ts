@@ -4,10 +4,10 @@ import { neverAborts } from '@atrium/kubernetes/deadline.ts';
 import type { ResourceType } from '@atrium/kubernetes/resource.ts';
 import { ServiceResource } from '@atrium/kubernetes/resource-client.ts';
 import { WatchCache } from '@atrium/kubernetes/watch/watch-cache.ts';
+import { boundedTime } from '@atrium/oidc-client/times.ts';
+import type { VerifiedClaims } from '@atrium/oidc-client/types.ts';
 import { z } from 'zod';
 import { EndedLogins, type IssuerLogin, issuerLoginOf } from '../issuer/login.ts';
-import { boundedTime } from '../issuer/times.ts';
-import type { VerifiedClaims } from '../issuer/types.ts';
 import type { Services } from '../services.ts';
 
 /** Custom resource RevokedToken, defined in deploy/manifests. */

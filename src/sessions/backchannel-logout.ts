@@ -1,9 +1,9 @@
 import type { RateLimit } from '@atrium/http/limits/rate-limit.ts';
 import { badParameter, StatusError } from '@atrium/objects/status.ts';
+import type { LogoutClaims } from '@atrium/oidc-client/token-verifier.ts';
 import type { Context } from 'koa';
 import { auditOrigin } from '../audit/audit.ts';
 import { type IssuerLogin, issuerLoginOf } from '../issuer/login.ts';
-import type { LogoutClaims } from '../issuer/token-verifier.ts';
 import type { SessionContext } from './context.ts';
 import { auditSubjectOfSession, type SessionRow } from './record.ts';
 

@@ -3,12 +3,12 @@ import { type HostCookie, isSecret, newSecret } from '@atrium/http/cookies/cooki
 import { atMost } from '@atrium/http/limits/bounded-cache.ts';
 import type { Seal } from '@atrium/http/seal.ts';
 import { timestampOf } from '@atrium/kubernetes/clock.ts';
+import type { TokenSet } from '@atrium/oidc-client/types.ts';
 import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
 import { auditOrigin } from '../audit/audit.ts';
 import type { Config } from '../config/schema.ts';
 import type { Issuers } from '../issuer/issuers.ts';
-import type { TokenSet } from '../issuer/types.ts';
 import { VerifiedLogin } from '../issuer/verified-login.ts';
 import type { Services } from '../services.ts';
 import type { LoginFacts } from './login-facts.ts';

@@ -2,12 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { newSecret } from '@atrium/http/cookies/cookies.ts';
 import { mapLimit } from '@atrium/http/limits/semaphore.ts';
 import { abortable } from '@atrium/kubernetes/deadline.ts';
+import { issuerTimeoutMs } from '@atrium/oidc-client/fetch.ts';
+import { FatalRefresh } from '@atrium/oidc-client/types.ts';
 import type { Context } from 'koa';
 import type { Logger } from 'pino';
-import { issuerTimeoutMs } from '../issuer/fetch.ts';
 import { type Issuer, postLogoutURLsOf } from '../issuer/issuer.ts';
 import type { Issuers } from '../issuer/issuers.ts';
-import { FatalRefresh } from '../issuer/types.ts';
 import type { BrowserSessions } from './browser-sessions.ts';
 import type { SessionRow } from './record.ts';
 

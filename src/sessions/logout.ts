@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readBearer } from '@atrium/http/authenticator.ts';
 import { StatusError } from '@atrium/objects/status.ts';
+import { timesIn } from '@atrium/oidc-client/times.ts';
 import { decodeJwt } from 'jose';
 import type { Context } from 'koa';
 import { auditOrigin } from '../audit/audit.ts';
 import { ownSession } from '../issuer/login.ts';
-import { timesIn } from '../issuer/times.ts';
 import type { VerifiedLogin } from '../issuer/verified-login.ts';
 import { bearerRevocation, type IssuedBearer } from '../revocation/revoked-tokens.ts';
 import { noLongerValid, revoked } from '../users/record/conditions.ts';

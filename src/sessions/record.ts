@@ -2,9 +2,9 @@ import { hash } from 'node:crypto';
 import { timestampOf } from '@atrium/kubernetes/clock.ts';
 import type { KubernetesObject, ResourceType } from '@atrium/kubernetes/resource.ts';
 import type { ResourceKind } from '@atrium/kubernetes/resource-client.ts';
+import type { TokenSet } from '@atrium/oidc-client/types.ts';
 import { z } from 'zod';
 import type { IssuerLogin } from '../issuer/login.ts';
-import type { TokenSet } from '../issuer/types.ts';
 import { userApiVersion } from '../users/record/schema.ts';
 import { type LoginFacts, loginFactsSchema } from './login-facts.ts';
 

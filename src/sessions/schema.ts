@@ -2,9 +2,9 @@
 import { timestampOf } from '@atrium/kubernetes/clock.ts';
 import { folded } from '@atrium/objects/folded.ts';
 import { objectMeta } from '@atrium/objects/object-schemas.ts';
+import type { RenewedTokens, TokenSet } from '@atrium/oidc-client/types.ts';
 import { z } from 'zod';
 import type { ListProperties } from '../collection/properties.ts';
-import type { RenewedTokens, TokenSet } from '../issuer/types.ts';
 import { type SessionRow, type SessionSecrets, sessionApiVersion } from './record.ts';
 
 const sessionTokens = {

@@ -1,10 +1,11 @@
 import type { Seal } from '@atrium/http/seal.ts';
+import { timesIn } from '@atrium/oidc-client/times.ts';
+import type { RenewedTokens, TokenSet } from '@atrium/oidc-client/types.ts';
 import { z } from 'zod';
 import type { Issuer } from '../issuer/issuer.ts';
 import type { Issuers } from '../issuer/issuers.ts';
-import { timesIn } from '../issuer/times.ts';
+import type { IssuerSettings } from '../issuer/settings.ts';
 import type { LearntClaims } from '../issuer/tokens.ts';
-import type { IssuerSettings, RenewedTokens, TokenSet } from '../issuer/types.ts';
 import { bearerRevocation, type IssuedBearer } from '../revocation/revoked-tokens.ts';
 import type { Services } from '../services.ts';
 import { type LoginFacts, loginFactsSchema } from './login-facts.ts';

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
 import { abortable } from '@atrium/kubernetes/deadline.ts';
 import { StatusError, serviceUnavailable } from '@atrium/objects/status.ts';
+import { issuerTimeoutMs } from '@atrium/oidc-client/fetch.ts';
+import { FatalRefresh, type VerifiedClaims } from '@atrium/oidc-client/types.ts';
 import type { AuditEvent, AuditOrigin } from '../audit/audit.ts';
-import { issuerTimeoutMs } from '../issuer/fetch.ts';
 import type { Issuer } from '../issuer/issuer.ts';
-import { FatalRefresh, type VerifiedClaims } from '../issuer/types.ts';
 import { VerifiedLogin } from '../issuer/verified-login.ts';
 import { sessionEnded } from './account-state.ts';
 import type { SessionContext } from './context.ts';

@@ -1,6 +1,7 @@
 /** Issuer as seen by a command-line tool (OpenID Connect Core 1.0, RFC 8252, RFC 8628, RFC 7009). */
+
+import { clientAuthentication } from '@atrium/oidc-client/client-authentication.ts';
 import * as client from 'openid-client';
-import { clientAuthentication } from './client-authentication.ts';
 import { deferred } from './deferred.ts';
 import { type IssuerFetch, issuerFetch } from './issuer-fetch.ts';
 import { type LogIn, readNamed } from './settings.ts';

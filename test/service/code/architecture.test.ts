@@ -4,7 +4,7 @@ import { filesInCycles, forbiddenImports, type ImportTable, importsOf, upwardImp
 
 /** Rooms are the files and folders of `src`, and the packages. Only the wiring imports files of operations (`routes.ts`, `*-routes.ts`). */
 const allowed: ImportTable = {
-  'main.ts': { values: ['kubernetes', 'http', 'config', 'signals.ts', 'kubectl-atrium'] },
+  'main.ts': { values: ['kubectl-atrium', 'kubernetes', 'http', 'config', 'signals.ts'] },
   'sweep.ts': { values: ['base.ts', 'access-requests', 'bindings', 'config'], types: ['kubernetes'] },
   'create-admin.ts': { values: ['users', 'keys', 'kubernetes', 'http', 'config', 'objects'] },
   demo: { values: ['app.ts', 'users', 'embedded-cluster', 'http', 'config'], types: ['base.ts'] },
@@ -79,28 +79,33 @@ const allowed: ImportTable = {
     values: ['users', 'mail', 'kubernetes', 'step-up', 'audit', 'http', 'texts', 'objects'],
     types: ['services.ts', 'config'],
   },
-  login: { values: ['sessions', 'issuer', 'users', 'kubernetes', 'step-up', 'audit', 'http', 'config', 'objects'], types: ['services.ts'] },
-  sessions: {
-    values: ['revocation', 'issuer', 'users', 'collection', 'kubernetes', 'step-up', 'audit', 'http', 'config', 'objects'],
+  login: {
+    values: ['sessions', 'issuer', 'users', 'oidc-client', 'kubernetes', 'step-up', 'audit', 'http', 'config', 'objects'],
     types: ['services.ts'],
   },
-  revocation: { values: ['issuer', 'users', 'kubernetes', 'objects'], types: ['services.ts'] },
-  issuer: { values: ['users', 'kubernetes', 'http', 'config', 'objects', 'kubectl-atrium'], types: ['services.ts'] },
+  sessions: {
+    values: ['revocation', 'issuer', 'users', 'collection', 'oidc-client', 'kubernetes', 'step-up', 'audit', 'http', 'config', 'objects'],
+    types: ['services.ts'],
+  },
+  revocation: { values: ['issuer', 'users', 'oidc-client', 'kubernetes', 'objects'], types: ['services.ts'] },
+  issuer: { values: ['users', 'oidc-client', 'kubernetes', 'http', 'config', 'objects'], types: ['services.ts'] },
   directory: { values: ['users', 'kubernetes', 'audit', 'http', 'config', 'objects'], types: ['services.ts'] },
-  certificates: { values: ['users', 'kubernetes', 'step-up', 'audit', 'http', 'config', 'objects'], types: ['services.ts'] },
+  certificates: { values: ['users', 'kubernetes', 'step-up', 'http', 'config', 'objects'], types: ['services.ts'] },
   roles: { values: ['users', 'http', 'config', 'objects'], types: ['services.ts', 'kubernetes'] },
   'access-requests': {
     values: ['bindings', 'users', 'mail', 'collection', 'kubernetes', 'step-up', 'audit', 'http', 'config', 'texts', 'objects'],
     types: ['services.ts'],
   },
   bindings: { values: ['users', 'collection', 'kubernetes', 'step-up', 'http', 'config', 'objects'], types: ['groups', 'services.ts'] },
-  groups: { values: ['users', 'collection', 'kubernetes', 'step-up', 'audit', 'http', 'objects'], types: ['services.ts'] },
+  groups: { values: ['users', 'collection', 'kubernetes', 'step-up', 'http', 'objects'], types: ['services.ts'] },
   users: { values: ['mail', 'collection', 'kubernetes', 'step-up', 'audit', 'http', 'config', 'texts', 'objects'], types: ['services.ts'] },
   mail: { values: ['kubernetes', 'http', 'config'], types: ['services.ts'] },
   collection: { values: ['kubernetes', 'audit', 'http', 'objects'], types: ['services.ts'] },
   'view-as': { values: ['kubernetes', 'audit', 'http', 'objects'], types: ['services.ts'] },
   'services.ts': { values: [], types: ['keys', 'kubernetes', 'audit', 'http', 'config'] },
   keys: { values: ['kubernetes', 'http', 'objects'] },
+  'kubectl-atrium': { values: ['oidc-client'] },
+  'oidc-client': { values: ['kubernetes', 'http', 'objects'] },
   kubernetes: { values: ['http', 'objects'] },
   'step-up': { values: ['objects'], types: ['http'] },
   audit: { values: ['http'], types: ['objects'] },
@@ -110,7 +115,6 @@ const allowed: ImportTable = {
   texts: { values: ['objects'] },
   objects: { values: [] },
   'signals.ts': { values: [] },
-  'kubectl-atrium': { values: [] },
 };
 
 const wiring = ['app.ts', 'features.ts', 'authentication.ts', 'base.ts'];

@@ -1,5 +1,5 @@
+import { secretOf } from '@atrium/http/secret-file.ts';
 import { expect } from 'chai';
-import { secretOf } from '../../../src/config/secret-file.ts';
 
 /** Contents of files, with the secret that they hold. */
 const rows: [content: string, secret: string][] = [

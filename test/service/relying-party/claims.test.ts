@@ -1,7 +1,7 @@
 import type { StatusError } from '@atrium/objects/status.ts';
+import type { VerifiedClaims } from '@atrium/oidc-client/types.ts';
 import { expect } from 'chai';
 import { claimedGroups, completed, connectorOf, identityOf, isIncomplete, loginOf, usedClaims } from '../../../src/issuer/claims.ts';
-import type { VerifiedClaims } from '../../../src/issuer/types.ts';
 
 const issuer = 'https://issuer.example/tenant';
 const claims = (differing: Record<string, unknown> = {}): VerifiedClaims => ({

@@ -5,7 +5,6 @@ import type { Histogram, Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { beginCall } from '@atrium/http/telemetry/tracing.ts';
 import { isRecord } from '@atrium/objects/reader.ts';
 import type { CustomFetch } from 'openid-client';
-import type { IssuerConfig } from '../config/issuers.ts';
 import { IssuerFault } from './errors.ts';
 
 /** The contract gives the issuer ten seconds (docs/contract/conventions.md); the rest is for the answer of this service. */
@@ -30,7 +29,7 @@ export class IssuerFetch {
   readonly #times: Histogram<'issuer' | 'outcome'>;
   readonly #turns = new Semaphore(turns);
 
-  constructor({ id, caFile }: Pick<IssuerConfig, 'id'> & { caFile?: string | undefined }, metrics: Metrics) {
+  constructor({ id, caFile }: { id: string; caFile?: string | undefined }, metrics: Metrics) {
     this.#id = id;
     this.#times = metrics.histogram({
       name: 'atrium_issuer_request_duration_seconds',

@@ -1,12 +1,11 @@
 import { atMost } from '@atrium/http/limits/bounded-cache.ts';
-import type { Counter } from '@atrium/http/telemetry/metrics.ts';
+import type { Counter, Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { type StatusError, serviceUnavailable, unauthorized } from '@atrium/objects/status.ts';
 import { decodeProtectedHeader, errors } from 'jose';
 import { LRUCache } from 'lru-cache';
 import * as client from 'openid-client';
 import type { Logger } from 'pino';
 import { ZodError } from 'zod';
-import type { Services } from '../services.ts';
 
 /** Fault in an answer of the issuer. The message has no text of the issuer, and may be logged. */
 export class IssuerFault extends Error {
@@ -109,7 +108,7 @@ export class RefusalLog {
   readonly #issuer: string;
   readonly #told: LRUCache<string, true>;
 
-  constructor({ log, clock, metrics }: Pick<Services, 'log' | 'clock' | 'metrics'>, issuer: string) {
+  constructor({ log, clock, metrics }: { log: Logger; clock: () => number; metrics: Metrics }, issuer: string) {
     this.#refused = metrics.counter({
       name: 'atrium_tokens_refused_total',
       help: 'Tokens of issuers that were refused, by kind (bearer_token, id_token, logout_token) and reason.',

@@ -1,24 +1,22 @@
-/** Types that the parts of login share. */
+/** Settings and tokens of a client of one issuer. */
+import type { SecretTransport } from './client-authentication.ts';
 
-import type { IssuerConfig } from '../config/issuers.ts';
-
-/** Rules that map claims to a user. */
-export interface ClaimRules extends Readonly<Pick<IssuerConfig, 'claims' | 'extClaims'>> {
+/** Settings of a client (OpenID Connect Dynamic Client Registration 2 has most of them). */
+export interface ClientSettings {
+  /** Name of the issuer in metrics and traces. */
+  readonly id: string;
+  /** Issuer identifier. */
   readonly issuer: string;
-  /** True for the embedded issuer, which alone knows the members of local groups. Default: false. */
-  readonly isEmbedded?: boolean;
-  /** Values of `acr` at the issuer, by the names that this service uses. */
-  readonly acr?: Readonly<Record<string, string>>;
-  /** Prefixes of the other issuers. User names that begin with one are refused here, and such groups are dropped. */
-  readonly foreign?: { readonly usernames: readonly string[]; readonly groups: readonly string[] };
-}
-
-/** Settings of one issuer. */
-export interface IssuerSettings extends ClaimRules, Readonly<Omit<IssuerConfig, keyof ClaimRules | 'isEmbedded'>> {
-  /** True if further issuers are configured. */
-  readonly isOneOfSeveral: boolean;
-  /** True if the API server receives the tokens (`kubernetes.credentials: passthrough`); otherwise calls impersonate the user. */
-  readonly isForwarded: boolean;
+  readonly clientID: string;
+  /** File of the client secret; undefined for a public client. */
+  readonly clientSecretFile?: string | undefined;
+  readonly clientAuthentication: SecretTransport;
+  /** Algorithm of ID tokens, if the issuer signs with several. */
+  readonly idTokenAlgorithm?: string | undefined;
+  /** Further audiences whose access tokens are accepted. */
+  readonly audiences: readonly string[];
+  /** Address of the logout, if the issuer announces none. */
+  readonly logoutURL?: string | undefined;
 }
 
 /** Claims of a token with verified signature, issuer, audience and times (OpenID Connect Core 2). Times are unix seconds. */

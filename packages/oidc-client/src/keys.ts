@@ -3,8 +3,8 @@ import { runOutsideFlows } from '@atrium/http/limits/semaphore.ts';
 import { neverAborts } from '@atrium/kubernetes/deadline.ts';
 import { isRecord } from '@atrium/objects/reader.ts';
 import { type CompactVerifyGetKey, type CompactVerifyResult, compactVerify, createLocalJWKSet, decodeProtectedHeader, errors } from 'jose';
+import type { Logger } from 'pino';
 import { z } from 'zod';
-import type { Services } from '../services.ts';
 import type { IssuerDiscovery } from './discovery.ts';
 import { IssuerFault, issuerUnavailable } from './errors.ts';
 import { type IssuerFetch, isInsecure, withoutEmpty } from './fetch.ts';
@@ -34,7 +34,7 @@ interface Verification {
 
 /** The public keys of the issuer, from its `jwks_uri` only: never a key that a token contains or refers to. */
 export class IssuerKeys {
-  readonly #log: Services['log'];
+  readonly #log: Logger;
   readonly #issuer: string;
   readonly #discovery: IssuerDiscovery;
   readonly #http: IssuerFetch;
@@ -51,7 +51,7 @@ export class IssuerKeys {
   #next: Promise<KeySet> | undefined;
 
   constructor(
-    { log, clock }: Pick<Services, 'log' | 'clock'>,
+    { log, clock }: { log: Logger; clock: () => number },
     { issuer, discovery, fetch }: { issuer: string; discovery: IssuerDiscovery; fetch: IssuerFetch },
   ) {
     this.#log = log;

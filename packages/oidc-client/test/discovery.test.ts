@@ -1,9 +1,9 @@
 import { Metrics } from '@atrium/http/telemetry/metrics.ts';
+import { IssuerDiscovery } from '@atrium/oidc-client/discovery.ts';
+import { IssuerFetch } from '@atrium/oidc-client/fetch.ts';
 import { expect } from 'chai';
-import { IssuerDiscovery } from '../../../src/issuer/discovery.ts';
-import { IssuerFetch } from '../../../src/issuer/fetch.ts';
-import { json } from '../login/provider/answers.ts';
-import { TestProvider } from '../login/provider/provider.ts';
+import { json } from '../../../test/service/login/provider/answers.ts';
+import { TestProvider } from '../../../test/service/login/provider/provider.ts';
 
 describe('an issuer that fails', () => {
   it('is asked again after one second, then after two, four, eight, and at last every ten', async () => {

@@ -1,7 +1,7 @@
 import * as client from 'openid-client';
 
 /** Place of the client secret in a request (OpenID Connect Core 9): an HTTP Basic header, or the body. */
-type SecretTransport = 'basic' | 'post';
+export type SecretTransport = 'basic' | 'post';
 
 interface ClientSecret {
   /** Undefined for a public client. */

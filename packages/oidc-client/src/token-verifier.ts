@@ -2,19 +2,18 @@ import { hash } from 'node:crypto';
 import type { Bearer } from '@atrium/http/caller.ts';
 import { atMost, atMostBytes, textBytes } from '@atrium/http/limits/bounded-cache.ts';
 import { reportCache } from '@atrium/http/limits/reports.ts';
+import type { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { isRecord } from '@atrium/objects/reader.ts';
 import { StatusError, unauthorized } from '@atrium/objects/status.ts';
 import { decodeJwt, errors, type JWTHeaderParameters } from 'jose';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
-import type { Services } from '../services.ts';
-import { loginOf, usedClaims } from './claims.ts';
 import type { IssuerDiscovery } from './discovery.ts';
 import { differsBySlash, type RefusalLog, type RefusedToken, TokenRefusal } from './errors.ts';
 import { withoutEmpty } from './fetch.ts';
 import type { IssuerKeys } from './keys.ts';
 import { numericDate } from './times.ts';
-import type { IssuerSettings, VerifiedClaims, VerifiedToken } from './types.ts';
+import type { ClientSettings, VerifiedClaims, VerifiedToken } from './types.ts';
 
 /** Values that an ID token must match, beside the rules for all tokens. */
 export interface IdTokenChecks {
@@ -70,13 +69,25 @@ type Claims = z.output<typeof claimsSchema>;
 /** Logins that the issuer has ended: the session `sid`, or without a `sid` all logins of `sub`. */
 export type LogoutClaims = z.output<typeof logoutSchema>;
 
+interface VerifierParts {
+  metrics: Metrics;
+  now: () => Date;
+  /**
+   * Returns the claims that are used, and the login that they name.
+   *
+   * @throws StatusError 401 for claims that name no user
+   */
+  read(claims: VerifiedClaims): Pick<VerifiedToken, 'claims' | 'login'>;
+}
+
 /** Verifies tokens of one issuer (docs/contract/conventions.md; OpenID Connect Core 3.1.3.7, RFC 9068 section 4). */
 export class TokenVerifier {
-  readonly #settings: IssuerSettings;
+  readonly #settings: ClientSettings;
   readonly #discovery: IssuerDiscovery;
   readonly #keys: IssuerKeys;
   readonly #refusals: RefusalLog;
   readonly #now: () => Date;
+  readonly #read: VerifierParts['read'];
   readonly #verified = new LRUCache<string, VerifiedToken>(
     atMostBytes(maxVerifiedBytes, ({ claims }: VerifiedToken) => textBytes(JSON.stringify(claims))),
   );
@@ -84,8 +95,8 @@ export class TokenVerifier {
   readonly #foreign = new LRUCache<string, true>(atMost(maxForeign));
 
   constructor(
-    { metrics, now }: Pick<Services, 'metrics' | 'now'>,
-    settings: IssuerSettings,
+    { metrics, now, read }: VerifierParts,
+    settings: ClientSettings,
     discovery: IssuerDiscovery,
     keys: IssuerKeys,
     refusals: RefusalLog,
@@ -95,6 +106,7 @@ export class TokenVerifier {
     this.#keys = keys;
     this.#refusals = refusals;
     this.#now = now;
+    this.#read = read;
     reportCache(metrics, 'verified_tokens', () => this.#verified.size);
   }
 
@@ -117,8 +129,7 @@ export class TokenVerifier {
     const expected = { types: ['jwt', 'at+jwt'], algorithms, whenUnread: 'refuse', schema: claimsSchema } as const;
     const { claims, header } = await this.#verify(token, expected);
     this.#checkAudience(claims);
-    const used = usedClaims(claims, this.#settings);
-    return { claims: used, login: loginOf(used, this.#settings), isAccessToken: isAccessToken(claims, header) };
+    return { ...this.#read(claims), isAccessToken: isAccessToken(claims, header) };
   }
 
   /** Reports whether a token is an ID token for this client, and no other JWT of the issuer. */

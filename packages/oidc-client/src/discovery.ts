@@ -6,7 +6,7 @@ import * as client from 'openid-client';
 import { z } from 'zod';
 import { differsBySlash, faultOf, IssuerFault, issuerUnavailable } from './errors.ts';
 import { customFetch, type IssuerFetch, isInsecure } from './fetch.ts';
-import type { IssuerSettings } from './types.ts';
+import type { ClientSettings } from './types.ts';
 
 /**
  * Milliseconds for which a failure is remembered, so that requests do not hammer an issuer that is down. The first failure is forgotten
@@ -27,7 +27,7 @@ const defaultAlgorithm = 'RS256';
 /** Odd values count as missing: openid-client does not validate this member. */
 const algorithmNames = z.array(z.string()).catch([]);
 
-type DiscoverySettings = Pick<IssuerSettings, 'issuer' | 'clientID' | 'idTokenAlgorithm'>;
+type DiscoverySettings = Pick<ClientSettings, 'issuer' | 'clientID' | 'idTokenAlgorithm'>;
 
 /** Caches the issuer's endpoints and capabilities (OpenID Connect Discovery 1.0). */
 export class IssuerDiscovery {

@@ -1,12 +1,12 @@
+import { readSecretFile } from '@atrium/http/secret-file.ts';
 import { neverAborts } from '@atrium/kubernetes/deadline.ts';
 import { StatusError, unauthorized } from '@atrium/objects/status.ts';
-import { clientAuthentication } from 'kubectl-atrium/client-authentication.ts';
 import * as client from 'openid-client';
-import { readSecretFile } from '../config/secret-file.ts';
+import { clientAuthentication } from './client-authentication.ts';
 import type { IssuerDiscovery } from './discovery.ts';
 import { callbackRefused, faultOf, IssuerFault, isFinal, isInvalidGrant, issuerUnavailable } from './errors.ts';
 import { customFetch, type InspectedAnswer, type IssuerFetch, isInsecure } from './fetch.ts';
-import { FatalRefresh, type IssuerSettings } from './types.ts';
+import { type ClientSettings, FatalRefresh } from './types.ts';
 
 /** Unverified tokens that the issuer returned for a code or a refresh token. */
 export interface IssuedTokens {
@@ -30,11 +30,11 @@ const refusals = [401, 403, 404];
 
 /** Calls the OpenID provider that users log in at. Texts of the issuer do not leave this class. */
 export class IssuerClient {
-  readonly #settings: IssuerSettings;
+  readonly #settings: ClientSettings;
   readonly #fetch: IssuerFetch;
   readonly #discovery: IssuerDiscovery;
 
-  constructor(settings: IssuerSettings, fetch: IssuerFetch, discovery: IssuerDiscovery) {
+  constructor(settings: ClientSettings, fetch: IssuerFetch, discovery: IssuerDiscovery) {
     this.#settings = settings;
     this.#fetch = fetch;
     this.#discovery = discovery;
