@@ -131,7 +131,7 @@ const ofPeople = [
 
 /** Modules that each page needs once a user is logged in, beside those of the first page. */
 const parts = new RegExp(
-  `web/src/(?!(?:${ofObjects}|${ofPeople})\\.)(?:(?:api|app)/.*|ui/(?!conflict|role-choice|rules).*|plugins/(?!mounted).*|pages/cluster/events/event-groups)\\.tsx?$|node_modules/lucide/`,
+  `web/src/(?!(?:${ofObjects}|${ofPeople})\\.)(?:(?:api|app)/.*|ui/(?!conflict|role-choice|rules).*|plugins/(?!mounted).*|pages/(?:users/query|cluster/events/event-groups))\\.tsx?$|node_modules/lucide/`,
 );
 
 /** Files that several pages share. Without them, each module of two pages would be a file of its own. */
