@@ -1,9 +1,14 @@
+/**
+ * Operations on the factors of one user, below the path of that user. None is standard: factors are a subresource that no cache watches,
+ * their list has the rule of the user and no pages, and only a recent login changes them.
+ */
 import { type Operation, operation } from '@atrium/http/operation.ts';
 import { mergePatchTypes } from '@atrium/objects/json-patch.ts';
 import { z } from 'zod';
 import type { Audit } from '../audit/audit.ts';
 import { userName } from '../users/record/schema.ts';
-import { type FactorService, factorExample, factorID, factorListSchema, renameBody } from './service.ts';
+import { factorExample, factorID, factorListSchema, renameBody } from './schema.ts';
+import type { FactorService } from './service.ts';
 
 const json = 'application/json';
 const tag = 'second factors';
