@@ -6,6 +6,7 @@ ARG BASE_IMAGE=gcr.io/distroless/cc-debian13:nonroot
 FROM ${BUILD_IMAGE} AS build
 WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
+COPY packages/demo/package.json packages/demo/
 COPY packages/embedded-cluster/package.json packages/embedded-cluster/
 COPY packages/kubectl-atrium/package.json packages/kubectl-atrium/
 COPY packages/kubernetes/package.json packages/kubernetes/

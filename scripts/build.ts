@@ -154,7 +154,7 @@ const service = await build({
   external: ['supports-color'],
 });
 
-const leftOut = /^packages\/embedded-cluster\/|\/zod\/v4\/locales\/(?!en\.|index\.)|\/iconv-lite\/encodings\//;
+const leftOut = /^packages\/(?:demo|embedded-cluster)\/|\/zod\/v4\/locales\/(?!en\.|index\.)|\/iconv-lite\/encodings\//;
 const unwanted = Object.keys(service.metafile.inputs).filter((path) => leftOut.test(path));
 if (unwanted.length > 0) throw new Error(`in the service, which does without them: ${unwanted.join(', ')}`);
 

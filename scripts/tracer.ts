@@ -27,7 +27,7 @@ export interface Trace {
 
 const root = new URL('../', import.meta.url).href;
 /** The embedded cluster is not the service, and runs in the process of the trace. */
-const ownFile = /^(?:src\/|packages\/(?!embedded-cluster|kubectl-atrium)([^/]+\/)src\/)(.+)$/;
+const ownFile = /^(?:src\/|packages\/(?!demo|embedded-cluster|kubectl-atrium)([^/]+\/)src\/)(.+)$/;
 const current = new AsyncLocalStorage<{ steps: Step[]; isOver: boolean }>();
 const entered = Symbol.for('atrium.entered');
 

@@ -6,6 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { type Demo, startDemo } from '@atrium/demo/cluster.ts';
+import { demoConnector } from '@atrium/demo/ldap-server.ts';
+import { type DemoRole, demoEnvironment, demoNamespace } from '@atrium/demo/objects.ts';
 import type { KubernetesObject } from '@atrium/embedded-cluster/objects.ts';
 import { createLog } from '@atrium/http/telemetry/log.ts';
 import { stringify } from 'yaml';
@@ -17,9 +20,6 @@ import { parseConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { Passwords } from '../users/passwords/passwords.ts';
 import { passwordSecret } from '../users/passwords/secret.ts';
-import { type Demo, startDemo } from './cluster.ts';
-import { demoConnector } from './ldap-server.ts';
-import { type DemoRole, demoEnvironment, demoNamespace } from './objects.ts';
 
 /** Tests give passwords and keys that cost less. */
 export interface SandboxOptions extends Pick<ProcessContext, 'passwords' | 'newSigningKeys'> {

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { done, endOfMessage, entryMessage, message, requestOf } from '@atrium/demo/ldap-messages.ts';
 import {
   AndFilter,
   type BerReader,
@@ -15,7 +16,6 @@ import {
   PresenceFilter,
   BerReader as Reader,
 } from 'ldapts';
-import { done, endOfMessage, entryMessage, message, requestOf } from '../../src/demo/ldap-messages.ts';
 
 export interface ScriptedEntry {
   dn: string;

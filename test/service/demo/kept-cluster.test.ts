@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type Demo, startDemo } from '@atrium/demo/cluster.ts';
+import { recordName } from '@atrium/demo/objects.ts';
 import { expect } from 'chai';
-import { type Demo, startDemo } from '../../../src/demo/cluster.ts';
-import { recordName } from '../../../src/demo/objects.ts';
 import { ClusterAdmin } from '../../support/cluster-admin.ts';
 
 describe('the demo in a cluster that is kept', () => {

@@ -1,4 +1,4 @@
-import { demoBindings, demoConfigMaps, demoGroups, demoPeople, demoUser, recordName } from '../../../src/demo/objects.ts';
+import { demoBindings, demoConfigMaps, demoGroups, demoPeople, demoUser, recordName } from '@atrium/demo/objects.ts';
 import { aUser } from '../../service/users/a-user.ts';
 import type { Person } from '../../support/api-server.ts';
 import type { Manifest } from '../../support/cluster-admin.ts';

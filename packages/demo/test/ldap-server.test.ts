@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { LdapServer } from '@atrium/demo/ldap-server.ts';
 import { Client } from 'ldapts';
-import { LdapServer } from '../../../src/demo/ldap-server.ts';
-import { loopbackCertificates } from '../../cluster/certificates.ts';
+import { loopbackCertificates } from '../../../test/cluster/certificates.ts';
 
 describe('the directory of the demo', () => {
   it('stops also while a client has not finished its handshake', async () => {
