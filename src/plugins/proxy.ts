@@ -52,7 +52,7 @@ export async function answerThroughPlugin(
       'x-request-id': ctx.state.requestId,
       ...(hasBody(req) && length !== undefined && { 'content-length': String(length) }),
     },
-    body: hasBody(req) ? requestBody(req, maxBytes) : undefined,
+    body: hasBody(req) ? requestBody(ctx, maxBytes) : undefined,
     timeoutMs,
     signal,
   });

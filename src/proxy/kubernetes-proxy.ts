@@ -205,8 +205,9 @@ async function contentOf({ headers, body }: PassedAnswer, target: Target, { isLo
   return isGathered(target) ? gathered(body, signal) : body;
 }
 
-function bodyOf({ req }: Context): PassedCall['body'] {
+function bodyOf(ctx: Context): PassedCall['body'] {
+  const { req } = ctx;
   if (!hasBody(req)) return undefined;
   const announced = req.headers['content-length'];
-  return { stream: requestBody(req, maxBodyBytes), length: announced === undefined ? undefined : Number(announced) };
+  return { stream: requestBody(ctx, maxBodyBytes), length: announced === undefined ? undefined : Number(announced) };
 }

@@ -138,12 +138,12 @@ const yamlTypes = ['application/yaml', 'application/apply-patch+yaml'];
  * @param refusal thrown for a token Secret, and for a body that cannot be read: protobuf, CBOR, unusual escapes, over 1.5 MiB
  * @returns the body to send on
  */
-export async function withoutTokenSecret({ req }: Context, refusal: StatusError): Promise<Body> {
-  const [mediaType = ''] = (req.headers['content-type'] ?? 'application/json').split(';', 1);
+export async function withoutTokenSecret(ctx: Context, refusal: StatusError): Promise<Body> {
+  const [mediaType = ''] = (ctx.req.headers['content-type'] ?? 'application/json').split(';', 1);
   const type = mediaType.trim().toLowerCase();
   const hiding = jsonType.test(type) ? jsonEscape : yamlTypes.includes(type) ? yamlEscape : undefined;
   if (hiding === undefined) throw refusal;
-  const bytes = await read(requestBody(req, maxSecretBytes), refusal);
+  const bytes = await read(requestBody(ctx, maxSecretBytes), refusal);
   // Latin-1 maps each byte to a character, and keeps ASCII. UTF-16 has a zero byte for each ASCII character.
   const text = bytes.toString('latin1');
   if (text.includes('\0') || tokenSecret.test(text) || hiding.test(text)) throw refusal;

@@ -21,6 +21,33 @@ export function checkLength(request: IncomingMessage, limit: number): void {
 export const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
+/**
+ * Waits until the body has arrived, or as much of it as Node.js takes before it is read.
+ *
+ * @throws the signal's reason
+ */
+export async function bodyArrival(request: IncomingMessage, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const look = () => {
+    if (request.complete || request.readableLength >= request.readableHighWaterMark || signal.aborted) resolve();
+  };
+  look();
+  // Each new listener gets the event at once.
+  request.on('readable', look);
+  signal.addEventListener('abort', look);
+  await promise;
+  request.off('readable', look);
+  signal.removeEventListener('abort', look);
+  signal.throwIfAborted();
+}
+
+/** Gives the place of a request back while its body arrives. @returns a function that waits for a place again */
+export function leavePlaceUntilArrival({ req, state: { lifetime } }: Context): () => Promise<void> {
+  if (req.complete) return async () => undefined;
+  lifetime.leavePlace();
+  return () => lifetime.retakePlace();
+}
+
 /** Refuses a body where it has no meaning: proxies and servers disagree about its end. @throws StatusError 400 */
 export function refuseBody(req: IncomingMessage, methods: readonly string[]): void {
   const { method = '' } = req;
@@ -78,7 +105,9 @@ function textReader({ limit, mediaTypes }: BodyRules): (ctx: Context) => Promise
   return async (ctx) => {
     checkLength(ctx.req, limit);
     checkMediaType(ctx.req, mediaTypes);
+    const arrived = leavePlaceUntilArrival(ctx);
     await parse(ctx, async () => undefined);
+    await arrived();
     const { rawBody } = ctx.request;
     if (!Buffer.isBuffer(rawBody)) throw unsupportedMediaType(mediaTypes);
     try {

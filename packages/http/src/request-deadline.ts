@@ -16,12 +16,14 @@ export class RequestLifetime {
   #controller: AbortController | undefined;
   #end: { reason: unknown } | undefined;
   readonly #onClose: (() => void)[] = [];
-  #isClosed = false;
   #leaveWork: (reason: unknown) => void = () => undefined;
-  #leavePlace: (() => void) | undefined;
   kind: Kind;
-  /** Called once the body has arrived. */
-  onArrival: (() => void) | undefined;
+  /** True once the response is closed. */
+  isClosed = false;
+  /** Gives the place of the request back (`middleware/admission.ts`); undefined while it has none. */
+  place: (() => void) | undefined;
+  /** Waits for a place again once the body has arrived. Ends the request if its flow has none. @throws StatusError 429 */
+  retakePlace: () => Promise<void> = async () => undefined;
   /** True for an operation with a deadline of its own. */
   isSlow = false;
   /** True if the caller went away before the answer was out: there is no answer to send, and no failure to log. */
@@ -73,19 +75,10 @@ export class RequestLifetime {
     });
   }
 
-  get isClosed(): boolean {
-    return this.#isClosed;
-  }
-
-  /** @param leave gives the place of the request back (`middleware/admission.ts`) */
-  takePlace(leave: () => void): void {
-    this.#leavePlace = leave;
-  }
-
   /** Gives the place of the request back, if it has one. */
   leavePlace(): void {
-    const leave = this.#leavePlace;
-    this.#leavePlace = undefined;
+    const leave = this.place;
+    this.place = undefined;
     leave?.();
   }
 
@@ -118,13 +111,13 @@ export class RequestLifetime {
    * one listener, because Node.js warns of eleven.
    */
   onClose(callback: () => void): void {
-    if (this.#isClosed) callback();
+    if (this.isClosed) callback();
     else this.#onClose.push(callback);
   }
 
   /** Stops all work for the request: the answer is out, or the caller is gone. */
   #close(): void {
-    this.#isClosed = true;
+    this.isClosed = true;
     for (const callback of this.#onClose) callback();
     clearTimeout(this.#timer);
     if (this.#ctx.res.writableFinished) return;

@@ -2,6 +2,7 @@ import type { RequestListener } from 'node:http';
 import type { ParsedUrlQuery } from 'node:querystring';
 import Koa, { type Context, type Middleware, type Request } from 'koa';
 import type { Logger } from 'pino';
+import { bodyArrival } from './body.ts';
 import type { ClientAddresses } from './client-address.ts';
 import { Admission, type AdmissionOptions } from './middleware/admission.ts';
 import { errorAnswers } from './middleware/error-answers.ts';
@@ -58,11 +59,15 @@ export function requestChain(options: ChainOptions): Chain {
   return { listener: app.callback(), endLongRunning: () => admission.endLongRunning(), inFlight: () => admission.inFlight };
 }
 
-/** Passes the requests below a prefix to the middleware. */
+/** Passes the requests below a prefix to the middleware. Bodies are read by the middleware, and take no place before they have arrived. */
 const below =
   ({ prefix, middleware }: NonNullable<ChainOptions['before']>, inOwnPlace: ReturnType<typeof ownPlaces>): Middleware =>
-  (ctx, next) =>
-    ctx.path === prefix || ctx.path.startsWith(`${prefix}/`) ? inOwnPlace(ctx, async () => void (await middleware(ctx, next))) : next();
+  (ctx, next) => {
+    if (ctx.path !== prefix && !ctx.path.startsWith(`${prefix}/`)) return next();
+    const answer = () => inOwnPlace(ctx, async () => void (await middleware(ctx, next)));
+    const { lifetime } = ctx.state;
+    return lifetime.kind === 'receiving' ? bodyArrival(ctx.req, lifetime.signal).then(answer) : answer();
+  };
 
 /**
  * Makes `ctx.query` in one pass. Koa's own getter looks for all values of a name once for each time that the name is there: a name that

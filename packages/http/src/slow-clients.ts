@@ -3,21 +3,24 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { entityTooLarge } from '@atrium/objects/status.ts';
+import type { Context } from 'koa';
+import { leavePlaceUntilArrival } from './body.ts';
 import { networkOf } from './client-address.ts';
 import { EvictionQueue } from './limits/eviction-queue.ts';
 
 /** Streams the body of a request no faster than it is read. Fails with 413 at the limit. */
-export const requestBody = (request: IncomingMessage, limit: number): Readable =>
-  Readable.from(atMost(request, limit), { objectMode: false });
+export const requestBody = (ctx: Context, limit: number): Readable => Readable.from(atMost(ctx, limit), { objectMode: false });
 
-async function* atMost(request: IncomingMessage, limit: number): AsyncGenerator<Uint8Array> {
+async function* atMost(ctx: Context, limit: number): AsyncGenerator<Uint8Array> {
+  const arrived = leavePlaceUntilArrival(ctx);
   let bytes = 0;
   // The request stays as it is when a Service wants no more of it: it still has to be answered.
-  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+  for await (const chunk of ctx.req.iterator({ destroyOnReturn: false })) {
     bytes += chunk.length;
     if (bytes > limit) throw entityTooLarge(`the body is larger than ${limit} bytes`);
     yield chunk;
   }
+  await arrived();
 }
 
 const defaultCutAfterMs = 10_000;
@@ -31,7 +34,7 @@ export interface UnfinishedBody {
   network: string;
   /** True for an operation that takes long bodies: they must only go on arriving. */
   isStreamed: () => boolean;
-  /** The body has arrived, or the answer has begun without it. */
+  /** The body has arrived. */
   done(): void;
   /** The body takes too long, or other requests need its place. */
   cut(reason: 'slow' | 'crowded'): void;

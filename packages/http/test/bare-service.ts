@@ -26,11 +26,20 @@ interface BareServiceOptions extends Partial<Omit<ChainOptions, 'addresses' | 'a
   host?: string;
   /** Milliseconds for a request to arrive. Default: `requestTimeoutMs`. */
   arrivalTimeoutMs?: number;
+  /** Delays the review of a token. */
+  authenticate?: () => Promise<void>;
 }
 
 /** Starts the request chain of the service around operations of the test. The only accepted token is `good`. */
 export async function startBareService(operations: readonly Operation[], options: BareServiceOptions = {}): Promise<BareService> {
-  const { trustedProxies = [], host = '127.0.0.1', requestTimeoutMs = 60_000, arrivalTimeoutMs = requestTimeoutMs, ...given } = options;
+  const {
+    trustedProxies = [],
+    host = '127.0.0.1',
+    requestTimeoutMs = 60_000,
+    arrivalTimeoutMs = requestTimeoutMs,
+    authenticate,
+    ...given
+  } = options;
   const metrics = new Metrics();
   const logLines: string[] = [];
   const log = createLog({ level: 'info', format: 'json' }, { write: (line) => logLines.push(line) });
@@ -49,6 +58,7 @@ export async function startBareService(operations: readonly Operation[], options
     operations,
     authenticator: tokensOnly(async ({ token }) => {
       judged += 1;
+      await authenticate?.();
       if (token !== 'good') throw unauthorized({ tokenGiven: true });
       return { token, hash: hash('sha256', token), identity: { name: 'jane', uid: '', groups: [], extra: {} } };
     }),

@@ -40,7 +40,7 @@ const placesOf = (all: number, part: number): number => Math.max(leastPlaces, Ma
  * classes cannot take: people whose credential was accepted, strangers, and static files. A flow, which is a person or else a client
  * network, has a share of them. A request beyond the share of its flow is refused, and one that finds its class full waits for its turn.
  *
- * A place is held from the arrival of the body until the answer is handed over. Bodies that arrive (`receiving`), answers that wait for
+ * A place is held until the answer is handed over, except while a body arrives. Bodies that arrive (`receiving`), answers that wait for
  * their reader (`unread`) and requests that may outlive the deadline (`long`) have bounds of their own.
  */
 export class Admission implements RequestBounds {
@@ -106,7 +106,7 @@ export class Admission implements RequestBounds {
       onChange: (isUnread) => {
         if (unfinished) this.#unfinished.remove(unfinished);
         this.#move(lifetime, isUnread ? 'unread' : 'short');
-        if (isUnread) lifetime.leavePlace();
+        if (isUnread && lifetime.place) lifetime.leavePlace();
       },
     });
     lifetime.onClose(() => {
@@ -127,7 +127,7 @@ export class Admission implements RequestBounds {
     atEndOfTurn(() => {
       if (isRead) return;
       setTimeout(() => {
-        if (!isRead && ctx.res.writable) this.#count(ctx);
+        if (!isRead && ctx.res.writable) this.#retake(ctx).catch(() => undefined);
       }, readWithinMs).unref();
     });
     return reading;
@@ -135,12 +135,11 @@ export class Admission implements RequestBounds {
 
   readonly inPlace = async (ctx: Context, work: () => Promise<void>, requestClass?: RequestClass): Promise<void> => {
     const { lifetime } = ctx.state;
-    if (lifetime.kind === 'receiving') lifetime.onArrival = () => this.#count(ctx, requestClass);
-    else await this.enter(ctx, requestClass);
+    await this.enter(ctx, requestClass);
+    lifetime.retakePlace = () => this.#retake(ctx, requestClass);
     try {
       await work();
     } finally {
-      lifetime.onArrival = undefined;
       if (!(ctx.body instanceof Readable)) lifetime.leavePlace();
     }
   };
@@ -150,11 +149,11 @@ export class Admission implements RequestBounds {
     const { key } = flow;
     const places = this.#classes[requestClass];
     // Also ends a wait for another place.
-    lifetime.leavePlace();
+    if (lifetime.place) lifetime.leavePlace();
     let wait: AbortController | undefined;
     const taken = () => {
       if (wait?.signal.aborted || lifetime.isClosed || lifetime.kind === 'long') places.leave(key);
-      else lifetime.takePlace(() => places.leave(key));
+      else lifetime.place = () => places.leave(key);
     };
     const refused = (error: unknown) => {
       if (error instanceof StatusError && error.status.code === 429) this.#refused.inc({ class: requestClass });
@@ -166,7 +165,7 @@ export class Admission implements RequestBounds {
         return AbortSignal.any([lifetime.signal, wait.signal]);
       });
       if (turn !== undefined) {
-        lifetime.takePlace(() => wait?.abort(noLongerNeeded));
+        lifetime.place = () => wait?.abort(noLongerNeeded);
         return turn.then(taken, refused);
       }
       taken();
@@ -206,20 +205,17 @@ export class Admission implements RequestBounds {
     for (const lifetime of this.#long) lifetime.endAnswer();
   }
 
-  /** Counts a request that is being served already, and refuses it if its flow has no place. */
-  #count(ctx: Context, requestClass?: RequestClass): void {
-    const { lifetime } = ctx.state;
-    const refuse = (error: unknown) => {
-      if (error !== noLongerNeeded) lifetime.abort(error instanceof Error ? error : new Error(String(error)));
-    };
+  /** Takes a place for a request that is being served already, and ends the request if its flow has none. @throws StatusError 429 */
+  async #retake(ctx: Context, requestClass?: RequestClass): Promise<void> {
     try {
-      this.enter(ctx, requestClass)?.catch(refuse);
+      await this.enter(ctx, requestClass);
     } catch (error) {
-      refuse(error);
+      if (error !== noLongerNeeded) ctx.state.lifetime.abort(error instanceof Error ? error : new Error(String(error)));
+      throw error;
     }
   }
 
-  /** A request with a body is in flight once the body has arrived. */
+  /** A request with a body is in flight once the body has been read. */
   #receive(ctx: Context): UnfinishedBody {
     const { lifetime, source } = ctx.state;
     const body: UnfinishedBody = {
@@ -227,9 +223,7 @@ export class Admission implements RequestBounds {
       network: networkOf(source),
       isStreamed: () => lifetime.isSlow,
       done: () => {
-        if (lifetime.kind !== 'receiving') return;
-        this.#move(lifetime, 'short');
-        lifetime.onArrival?.();
+        if (lifetime.kind === 'receiving') this.#move(lifetime, 'short');
       },
       cut: (reason) => lifetime.abort(reason === 'slow' ? timedOut('the body of the request') : this.#refuse('receiving')),
     };
