@@ -41,7 +41,7 @@ function follow({ path, place, text }: Step, root: string): void {
 }
 
 /** Settings of mocha without the setup of the repository, which builds the console. */
-const mochaSettings = { timeout: 120_000, 'forbid-only': true, 'forbid-pending': true, extension: ['test.ts'] };
+const mochaSettings = { timeout: 60_000, exit: true, 'forbid-only': true, 'forbid-pending': true, extension: ['test.ts'] };
 
 /** The zod schemas of the service know `examples` from the package that writes the OpenAPI document. */
 const typesOfRoom = { extends: './tsconfig.json', include: ['src/announcements', 'packages/http/src/openapi'], exclude: [] };
