@@ -30,6 +30,23 @@ export interface WaitingRequest {
 
 type YoungSession = Pick<SessionRow, 'user' | 'createdAt'> & { userUID?: string | undefined };
 
+/** Login of a Session object or of a seal, whose tokens are to be renewed. */
+export interface RenewableLogin {
+  readonly login: LoginFacts;
+  readonly issuer: Issuer;
+  /** The Session object. */
+  readonly row?: SessionRow;
+}
+
+/** A login that may be renewed, by the caches of this replica at a moment. */
+export interface CheckedLogin {
+  /** The 401 to throw if the login is no longer valid. */
+  readonly refusal: StatusError | undefined;
+  readonly account: Account | undefined;
+  /** Number of changes to users and revocations by then. */
+  readonly changes: number;
+}
+
 interface AccountStateNeeds {
   accounts: AccountLookup;
   localGroups: LocalGroupLookup;
@@ -48,6 +65,8 @@ export class AccountState {
   readonly #revokedTokens: RevokedTokens;
   readonly #sessions: AccountStateNeeds['sessions'];
   readonly #records: UserRecords;
+  /** Number of changes to users and revocations that this replica has seen. */
+  #changes = 0;
 
   constructor(
     { now, config, client }: Pick<Services, 'now' | 'config' | 'client'>,
@@ -62,6 +81,11 @@ export class AccountState {
     this.#revokedTokens = revokedTokens;
     this.#sessions = sessions;
     this.#records = new UserRecords(client);
+    const count = () => {
+      this.#changes += 1;
+    };
+    accounts.watch.onChange(count);
+    revokedTokens.watch.onChange(count);
   }
 
   /** Reports whether `whenReady` would neither wait nor throw. */
@@ -114,7 +138,7 @@ export class AccountState {
    * @throws StatusError 401 if the token is no longer valid, 503; the signal's reason when it aborts
    */
   async ownerOf(token: string, login: VerifiedLogin, request: WaitingRequest): Promise<Account | undefined> {
-    const { identity, claims, isEmbedded } = login;
+    const { identity, claims, isEmbedded, name } = login;
     const isYoung = this.#now().getTime() - claims.iat * 1000 < youngMs;
     if (isEmbedded && isYoung && this.#accounts.watch.isSynced)
       await this.#whenReadyRecord(recordOf(claims.sub), request.signal, () => isSubjectOf(this.find(login), claims.sub));
@@ -124,7 +148,7 @@ export class AccountState {
     if (holder !== undefined && holder !== account) throw noLongerValid(subjectDiffers);
     // A token of the embedded issuer belongs to one record, like a session, and not to a later record of the same name.
     if (isEmbedded && !isSubjectOf(account, claims.sub)) throw noLongerValid(revoked);
-    const refusal = account && this.#refusalOfToken(account, login, identity.name);
+    const refusal = account && this.#refusalOfToken(account, login, { login: name, subjectName: identity.name });
     if (refusal) throw refusal;
     return account;
   }
@@ -149,6 +173,21 @@ export class AccountState {
     const sealedAccount = login.user === row.user ? account : this.accountOf(login.user);
     const refusal = this.refusalOfLogin(login, verified?.issuer, sealedAccount);
     return refusal ?? (isUnchanged(row, login) ? undefined : this.refusalOfRow(row, account));
+  }
+
+  /** Checks a login before its tokens are renewed. */
+  check({ login, issuer, row }: RenewableLogin): CheckedLogin {
+    const account = this.accountOf(login.user);
+    const isExpired = this.#now().getTime() / 1000 >= login.expiresAt;
+    const refusal = isExpired ? noLongerValid(revoked) : this.refusalOfLogin(login, issuer, account);
+    const ofRow = row === undefined || isUnchanged(row, login) ? undefined : this.refusalOfRow(row);
+    return { refusal: refusal ?? ofRow, account, changes: this.#changes };
+  }
+
+  /** Returns the 401 to throw if a login has ended since it was checked: by a change to the cluster, or by time alone. */
+  refusalSince({ account, changes }: CheckedLogin, renewable: RenewableLogin): StatusError | undefined {
+    if (changes !== this.#changes) return this.check(renewable).refusal;
+    return account && this.#refusal(account, renewable.login.at);
   }
 
   /** Returns the 401 to throw if the Session object alone shows that the session is no longer valid. */
@@ -177,13 +216,13 @@ export class AccountState {
   }
 
   /** Returns the 401 to throw if the record of its user does not accept a bearer token. */
-  #refusalOfToken(account: Account, login: VerifiedLogin, subjectName: string): StatusError | undefined {
+  #refusalOfToken(account: Account, login: VerifiedLogin, names: { login: string; subjectName: string }): StatusError | undefined {
     const { claims, isEmbedded } = login;
     const subject = { issuer: claims.iss, sub: claims.sub };
     // A `sub` of the embedded issuer names one record, and need not be recorded.
     if (!isEmbedded && belongsToAnother(account, subject, this.#issuers.inUse)) return noLongerValid(subjectDiffers);
     const isNaming = hasSubject(account, subject) && !isLinkedAccount(account, subject);
-    if (isNaming && isRenamed(account, { login: login.name, subjectName })) return noLongerValid(addressChanged);
+    if (isNaming && isRenamed(account, names)) return noLongerValid(addressChanged);
     if (this.lacksFactor(account, login)) return noLongerValid(factorRequired);
     return this.#refusal(account, claims.iat);
   }

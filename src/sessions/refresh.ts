@@ -7,7 +7,6 @@ import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
 import { type AuditOrigin, auditOrigin } from '../audit/audit.ts';
 import type { Issuer } from '../issuer/issuer.ts';
-import { noLongerValid, revoked } from '../users/record/conditions.ts';
 import { sessionEnded } from './account-state.ts';
 import type { Session } from './browser-sessions.ts';
 import type { SessionContext } from './context.ts';
@@ -148,16 +147,9 @@ class SealedCarrier implements TokenCarrier<RenewedTokens, RenewPayload> {
     this.auditSubject = auditSubjectOfLogin(sealed.login);
   }
 
-  async ready(deadline: AbortSignal): Promise<void> {
-    const { accountState, revokedTokens } = this.#context;
-    const { id, at, expiresAt } = this.login;
-    await accountState.whenReadyFor({ ...this.login, createdAt: at * 1000 }, deadline);
-    // Both ends are permanent, and need no record.
-    if (revokedTokens.hasLogin(id) || this.#seconds() >= expiresAt) throw noLongerValid(revoked);
-  }
-
-  refusal(): StatusError | undefined {
-    return this.#context.accountState.refusalOfLogin(this.login, this.issuer);
+  /** Both ends are permanent, and need no record. */
+  isOver(): boolean {
+    return this.#context.revokedTokens.hasLogin(this.login.id) || this.#seconds() >= this.login.expiresAt;
   }
 
   async exchange(deadline: AbortSignal): Promise<RenewedTokens> {

@@ -119,6 +119,7 @@ interface SessionClaim {
 class SessionCarrier implements TokenCarrier<TokenSet, Session> {
   readonly login: LoginFacts;
   readonly issuer: Issuer;
+  readonly row: SessionRow;
   readonly refreshToken: string | undefined;
   readonly auditSubject: ReturnType<typeof auditSubjectOfSession>;
   readonly #context: SessionContext;
@@ -132,15 +133,14 @@ class SessionCarrier implements TokenCarrier<TokenSet, Session> {
     this.#claim = claim;
     this.login = session.secrets.login;
     this.issuer = claim.issuer;
+    this.row = session.row;
     this.refreshToken = session.secrets.tokens.refreshToken;
     this.auditSubject = auditSubjectOfSession(session.row);
   }
 
-  /** The authentication of the request has waited already. */
-  async ready(): Promise<void> {}
-
-  refusal(): StatusError | undefined {
-    return this.#context.accountState.refusalOfSession(this.#session);
+  /** The Session object is left to delete. */
+  isOver(): boolean {
+    return false;
   }
 
   exchange(deadline: AbortSignal): Promise<TokenSet> {

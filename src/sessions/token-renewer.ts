@@ -6,7 +6,7 @@ import { FatalRefresh, type VerifiedClaims } from '@atrium/oidc-client/types.ts'
 import type { AuditEvent, AuditOrigin } from '../audit/audit.ts';
 import type { Issuer } from '../issuer/issuer.ts';
 import { VerifiedLogin } from '../issuer/verified-login.ts';
-import { sessionEnded } from './account-state.ts';
+import { type RenewableLogin, sessionEnded } from './account-state.ts';
 import type { SessionContext } from './context.ts';
 import type { LoginFacts } from './login-facts.ts';
 
@@ -24,15 +24,11 @@ interface Exchanged extends Renewed {
 type RefreshSubject = Partial<AuditOrigin> & Pick<AuditEvent, 'actor' | 'target'>;
 
 /** Holds the tokens of a login: the Session object of a browser, or the seal of a client that stores its tokens. */
-export interface TokenCarrier<T extends Exchanged, R> {
-  readonly login: LoginFacts;
-  readonly issuer: Issuer;
+export interface TokenCarrier<T extends Exchanged, R> extends RenewableLogin {
   readonly refreshToken: string | undefined;
   readonly auditSubject: Pick<AuditEvent, 'actor' | 'target'>;
-  /** Waits until the login can be checked. @throws StatusError 401 if it has ended for good, 503 */
-  ready(deadline: AbortSignal): Promise<void>;
-  /** Returns the 401 to throw if the login is no longer valid. */
-  refusal(): StatusError | undefined;
+  /** Reports whether an end of the login is recorded or due anyway, so that nothing is left to end. */
+  isOver(): boolean;
   /** @throws FatalRefresh if the issuer refuses; StatusError 401 without a refresh token, 503 */
   exchange(deadline: AbortSignal): Promise<T>;
   /** Returns the 401 to throw after the issuer has refused. */
@@ -79,13 +75,17 @@ export function auditFailedRefresh({ audit }: SessionContext, who: RefreshSubjec
 }
 
 async function exchanged<T extends Exchanged, R>(context: SessionContext, carrier: TokenCarrier<T, R>): Promise<R> {
+  const { accountState } = context;
   const { login, issuer } = carrier;
   const deadline = AbortSignal.timeout(issuerTimeoutMs);
-  await carrier.ready(deadline);
-  const refusal = carrier.refusal();
-  if (refusal !== undefined) return end(carrier, carrier.refreshToken, refusal);
+  await accountState.whenReadyFor({ ...login, createdAt: login.at * 1000 }, deadline);
+  const checked = accountState.check(carrier);
+  if (checked.refusal !== undefined) {
+    if (carrier.isOver()) throw checked.refusal;
+    return end(carrier, carrier.refreshToken, checked.refusal);
+  }
   const tokens = await exchange(carrier, deadline);
-  const late = carrier.refusal() ?? (await renewedTokensRefusal(context, { login, issuer }, tokens, deadline));
+  const late = accountState.refusalSince(checked, carrier) ?? (await renewedTokensRefusal(context, { login, issuer }, tokens, deadline));
   if (late !== undefined) return end(carrier, tokens.refreshToken, late);
   const kept = await keep(carrier, tokens);
   if (kept !== undefined) return kept;

@@ -131,6 +131,49 @@ describe('a refresh that fails', () => {
       expect((await refresh(browser, refreshToken)).status).to.equal(401);
     });
 
+    for (const storage of ['cookie', 'local'] as const) {
+      /** Renews tokens of a new user with that spec, and does that work while the provider redeems the refresh token. */
+      const refreshDuring = async (work: (user: string, bearer: string) => Promise<unknown>, spec = {}) => {
+        provider.become();
+        const { browser, bearer, refreshToken } = await tokens(service);
+        const { user } = userInfoOf(await browser.info('v2', bearer)).ext;
+        await patchUser(cluster.kubernetes, String(user), { spec });
+        // The replica has seen the patch when it has seen the record of this login.
+        const later = await session(service);
+        const renewed = storage === 'local' ? { browser, token: refreshToken } : later;
+        provider.misbehave({
+          hold: ({ endpoint, parameters }) =>
+            endpoint === 'token' && parameters.get('grant_type') === 'refresh_token' ? work(String(user), bearer) : undefined,
+        });
+        return refresh(renewed.browser, 'token' in renewed ? renewed.token : renewed.handle);
+      };
+      afterEach(() => cluster.clock.reset());
+
+      it(`gives no tokens to a user who is disabled during the exchange, with storage ${storage}`, async () => {
+        const reply = await refreshDuring(async (user, bearer) => {
+          await patchUser(cluster.kubernetes, user, { spec: { is_disabled: true } });
+          await eventually(
+            () => new Browser(service.url).info('v2', bearer),
+            ({ status }) => status === 401,
+          );
+        });
+
+        expect(reply.status, reply.text).to.equal(401);
+        expect(reply.body).to.have.nested.property('details.causes[0].reason', 'AccountDisabled');
+        expect(reply.text).not.to.match(tokenInText);
+        expect(provider.hits('revocation')).to.equal(1);
+      });
+
+      it(`gives no tokens to a user whose time ends during the exchange, with storage ${storage}`, async () => {
+        const expired = { end: new Date(cluster.clock.now().getTime() + 30_000).toISOString() };
+        const reply = await refreshDuring(async () => cluster.clock.advance(31), { expired });
+
+        expect(reply.status, reply.text).to.equal(401);
+        expect(reply.text).not.to.match(tokenInText);
+        expect(provider.hits('revocation')).to.equal(1);
+      });
+    }
+
     it('continues for a user who is locked', async () => {
       provider.become('locked');
       const { browser, handle, user } = await session(service);
