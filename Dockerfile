@@ -11,6 +11,7 @@ COPY packages/embedded-cluster/package.json packages/embedded-cluster/
 COPY packages/kubectl-atrium/package.json packages/kubectl-atrium/
 COPY packages/kubernetes/package.json packages/kubernetes/
 COPY packages/http/package.json packages/http/
+COPY packages/lists/package.json packages/lists/
 COPY packages/objects/package.json packages/objects/
 COPY packages/oidc-client/package.json packages/oidc-client/
 # No package runs a script of its own here; what each is, the lock file says by its hash.
@@ -21,6 +22,7 @@ COPY src src
 COPY packages/kubectl-atrium packages/kubectl-atrium
 COPY packages/kubernetes packages/kubernetes
 COPY packages/http packages/http
+COPY packages/lists packages/lists
 COPY packages/objects packages/objects
 COPY packages/oidc-client packages/oidc-client
 COPY web web

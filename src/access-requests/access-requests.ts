@@ -5,11 +5,12 @@
 import { clusterNetwork, type Network } from '@atrium/http/outgoing.ts';
 import type { Controller } from '@atrium/kubernetes/controllers/controller.ts';
 import type { WatchCache } from '@atrium/kubernetes/watch/watch-cache.ts';
+import { type Collection, collection } from '@atrium/lists/collection.ts';
+import type { WhileAllowedOptions } from '@atrium/lists/while-allowed.ts';
 import { BindingEnds } from '../bindings/ends.ts';
 import type { UserBindingRow } from '../bindings/row.ts';
-import { type Collection, collection, followedLists } from '../collection/collection.ts';
+import { followedLists } from '../collection/followed-lists.ts';
 import { standardOperations } from '../collection/standard-resource.ts';
-import type { WhileAllowedOptions } from '../collection/while-allowed.ts';
 import { isMailSet } from '../mail/mailer.ts';
 import type { Feature, Services } from '../services.ts';
 import { type LocalGroupLookup, localGroupName } from '../users/record/local-groups.ts';

@@ -1,6 +1,6 @@
 import type { WatchCache } from '@atrium/kubernetes/watch/watch-cache.ts';
+import type { Collection } from '@atrium/lists/collection.ts';
 import type { UserBindingRow } from '../bindings/row.ts';
-import type { Collection } from '../collection/collection.ts';
 import type { Services } from '../services.ts';
 import type { AdmissionPolicies } from './admission-policies.ts';
 import type { People } from './people.ts';

@@ -2,12 +2,12 @@
 import { isReservedName } from '@atrium/kubernetes/impersonation.ts';
 import type { KubernetesObject, ResourceType } from '@atrium/kubernetes/resource.ts';
 import type { ResourceKind } from '@atrium/kubernetes/resource-client.ts';
+import type { ListProperties } from '@atrium/lists/properties.ts';
 import { folded } from '@atrium/objects/folded.ts';
 import { labelSelector as selector, selectorText } from '@atrium/objects/labels.ts';
 import { conditions, objectMeta } from '@atrium/objects/object-schemas.ts';
 import { partsOf } from '@atrium/objects/reader.ts';
 import { z } from 'zod';
-import type { ListProperties } from '../collection/properties.ts';
 import { type StandardRow, standardRow } from '../collection/standard-row.ts';
 
 export const accessPolicyResource: ResourceType = { group: 'auth.platform.io', version: 'v1', resource: 'accesspolicies' };

@@ -2,11 +2,11 @@
 import { policyRuleSchema } from '@atrium/kubernetes/rbac/rules.ts';
 import type { KubernetesObject, ResourceType } from '@atrium/kubernetes/resource.ts';
 import type { ResourceKind } from '@atrium/kubernetes/resource-client.ts';
+import type { ListProperties } from '@atrium/lists/properties.ts';
 import { folded } from '@atrium/objects/folded.ts';
 import { labelPattern } from '@atrium/objects/labels.ts';
 import { objectMeta, shownText } from '@atrium/objects/object-schemas.ts';
 import { z } from 'zod';
-import type { ListProperties } from '../collection/properties.ts';
 import { type StandardRow, standardRow } from '../collection/standard-row.ts';
 import { accessApiVersion } from './policy.ts';
 

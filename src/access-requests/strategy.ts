@@ -1,10 +1,10 @@
 /** Rules of AccessPolicies and AccessRequests: which of them a caller may read. */
 import { hash } from 'node:crypto';
 import type { Caller } from '@atrium/http/caller.ts';
+import type { Scope } from '@atrium/lists/query.ts';
+import type { FindVisible, SelectVisible } from '@atrium/lists/visible-rows.ts';
 import { notFound } from '@atrium/objects/status.ts';
 import { z } from 'zod';
-import type { Scope } from '../collection/query.ts';
-import type { FindVisible, SelectVisible } from '../collection/visible-rows.ts';
 import type { Account } from '../users/record/account.ts';
 import { ownAccount, requireAccounts } from '../users/record/lookup.ts';
 import { isUnreviewed } from './break-glass.ts';

@@ -2,9 +2,10 @@
  * UserBindings: a ClusterRole for users and groups, on the whole platform, in projects or in namespaces. Operations manage them, and a
  * controller creates their RBAC.
  */
-import { type Collection, collection, followedLists } from '../collection/collection.ts';
+import { type Collection, collection } from '@atrium/lists/collection.ts';
+import type { WhileAllowedOptions } from '@atrium/lists/while-allowed.ts';
+import { followedLists } from '../collection/followed-lists.ts';
 import { standardOperations } from '../collection/standard-resource.ts';
-import type { WhileAllowedOptions } from '../collection/while-allowed.ts';
 import type { Feature, Services } from '../services.ts';
 import { type BindingSources, bindingsController, DependencyIndex } from './controller.ts';
 import { bindingDefinition } from './definition.ts';

@@ -1,6 +1,6 @@
 import { isKubernetesObject, type KubernetesObject } from '@atrium/kubernetes/resource.ts';
+import type { ListProperties } from '@atrium/lists/properties.ts';
 import { folded } from '@atrium/objects/folded.ts';
-import type { ListProperties } from '../collection/properties.ts';
 import { type StandardRow, standardRow } from '../collection/standard-row.ts';
 import { readUserBinding, userBindingKind } from './schema.ts';
 

@@ -7,6 +7,22 @@ import { sendJson } from '@atrium/http/json-answers.ts';
 import { type AnswerDescription, compressed, longRunning, type Operation, operation } from '@atrium/http/operation.ts';
 import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
 import type { ResourceKind } from '@atrium/kubernetes/resource-client.ts';
+import { bulkAnswers, bulkBody, bulkDescription, bulkQuery, bulkResult, type Deleter } from '@atrium/lists/bulk-delete.ts';
+import type { Collection } from '@atrium/lists/collection.ts';
+import { answerList } from '@atrium/lists/lister.ts';
+import type { LiveRow } from '@atrium/lists/live-list.ts';
+import {
+  isLive,
+  type LiveLists,
+  liveAnswerDescription,
+  liveDescription,
+  liveParameters,
+  visibleLiveDescription,
+} from '@atrium/lists/live-list-answer.ts';
+import type { ListProperties } from '@atrium/lists/properties.ts';
+import { listAnswer, listQuery, listSchema } from '@atrium/lists/schema.ts';
+import { answerVisible, type FindVisible, type SelectVisible } from '@atrium/lists/visible-rows.ts';
+import { rightCheck } from '@atrium/lists/while-allowed.ts';
 import { describedPatch, jsonPatchType, patchTypes } from '@atrium/objects/json-patch.ts';
 import { notFound, passwordDue } from '@atrium/objects/status.ts';
 import { deleteOptions, deletionOf, dryRun, warningHeaders, writeQuery } from '@atrium/objects/write-options.ts';
@@ -15,24 +31,8 @@ import { z } from 'zod';
 import { auditOrigin } from '../audit/audit.ts';
 import type { WriteAuditName } from '../audit/audit-events.ts';
 import type { Services } from '../services.ts';
-import { bulkAnswers, bulkBody, bulkDescription, bulkQuery, bulkResult, type Deleter } from './bulk-delete.ts';
-import type { Collection } from './collection.ts';
-import { answerList } from './lister.ts';
-import type { LiveRow } from './live-list.ts';
-import {
-  isLive,
-  type LiveLists,
-  liveAnswerDescription,
-  liveDescription,
-  liveParameters,
-  visibleLiveDescription,
-} from './live-list-answer.ts';
-import type { ListProperties } from './properties.ts';
-import { listAnswer, listQuery, listSchema } from './schema.ts';
 import { servedObject } from './standard-row.ts';
 import { type Patched, type PatchRequest, StandardWrites, type Strategy, type Written } from './standard-writes.ts';
-import { answerVisible, type FindVisible, type SelectVisible } from './visible-rows.ts';
-import { rightCheck } from './while-allowed.ts';
 
 /** Creates a new session for callers whose write has ended their own. */
 export type KeepSession = (ctx: Context, caller: Caller, signal: AbortSignal) => Promise<unknown>;

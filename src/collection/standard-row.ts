@@ -1,7 +1,7 @@
 import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
 import type { ResourceKind } from '@atrium/kubernetes/resource-client.ts';
+import type { ListRow } from '@atrium/lists/properties.ts';
 import { partsOf } from '@atrium/objects/reader.ts';
-import type { ListRow } from './properties.ts';
 
 /** Row of an object with the standard operations. */
 export interface StandardRow extends ListRow {

@@ -1,5 +1,4 @@
 /** Creations, changes and deletions that follow the strategy of a resource. The API server decides, with the rights of the caller. */
-
 import { isDeepStrictEqual } from 'node:util';
 import type { Caller } from '@atrium/http/caller.ts';
 import { definitionMissing } from '@atrium/kubernetes/own-account.ts';
@@ -14,6 +13,7 @@ import {
 import { retryOnConflict } from '@atrium/kubernetes/retry.ts';
 import { isRefusal, isUnknownResource } from '@atrium/kubernetes/upstream-error.ts';
 import type { WatchCache } from '@atrium/kubernetes/watch/watch-cache.ts';
+import type { Deleted, Deleter, Deletion } from '@atrium/lists/bulk-delete.ts';
 import type { FieldError } from '@atrium/objects/field-error.ts';
 import { checkTests, mergePatchOf, type PatchTest } from '@atrium/objects/json-patch.ts';
 import { partsOf, reader } from '@atrium/objects/reader.ts';
@@ -24,7 +24,6 @@ import { z } from 'zod';
 import type { AuditOrigin } from '../audit/audit.ts';
 import type { WriteAuditName } from '../audit/audit-events.ts';
 import type { Services } from '../services.ts';
-import type { Deleted, Deleter, Deletion } from './bulk-delete.ts';
 import { servedObject } from './standard-row.ts';
 
 /** Members of a merge patch by their names. Null deletes a member. */

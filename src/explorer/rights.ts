@@ -2,8 +2,8 @@
 import type { Caller } from '@atrium/http/caller.ts';
 import type { ResourceAccess } from '@atrium/kubernetes/access.ts';
 import type { RoleBinding } from '@atrium/kubernetes/rbac/role-bindings.ts';
+import type { Collection } from '@atrium/lists/collection.ts';
 import type { UserBindingRow } from '../bindings/row.ts';
-import type { Collection } from '../collection/collection.ts';
 import { groupNamesOf } from '../config/issuers.ts';
 import type { GroupRow } from '../groups/row.ts';
 import type { Services } from '../services.ts';

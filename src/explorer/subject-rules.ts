@@ -8,9 +8,9 @@ import {
 } from '@atrium/kubernetes/rbac/grants.ts';
 import type { BoundSubject, RoleBinding } from '@atrium/kubernetes/rbac/role-bindings.ts';
 import type { RbacWatch } from '@atrium/kubernetes/rbac/watch.ts';
+import { ContinueTokens } from '@atrium/lists/page.ts';
+import { sortInSlices } from '@atrium/lists/sort.ts';
 import { badRequest } from '@atrium/objects/status.ts';
-import { ContinueTokens } from '../collection/page.ts';
-import { sortInSlices } from '../collection/sort.ts';
 import { type Asking, type ExplorerContext, groupsOf, mayKnowGroups, requireBindings, VisibleRoles } from './rights.ts';
 import type { AccessRule, AccessRuleList, RulesQuery } from './schema.ts';
 

@@ -3,7 +3,7 @@ import type { BoundSubject, RoleBinding } from '@atrium/kubernetes/rbac/role-bin
 import { type AccessQuestion, type PolicyRule, ruleAllows } from '@atrium/kubernetes/rbac/rules.ts';
 import type { RbacWatch } from '@atrium/kubernetes/rbac/watch.ts';
 import { Slices } from '@atrium/kubernetes/slices.ts';
-import { sortInSlices } from '../collection/sort.ts';
+import { sortInSlices } from '@atrium/lists/sort.ts';
 import {
   type Asking,
   type ExplorerContext,

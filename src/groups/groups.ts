@@ -2,9 +2,10 @@
  * Groups of users that the service stores: operations, members and status. RBAC bindings grant their rights: a local group is the group
  * `local:NAME` in Kubernetes.
  */
-import { type Collection, collection, followedLists } from '../collection/collection.ts';
+import { type Collection, collection } from '@atrium/lists/collection.ts';
+import type { WhileAllowedOptions } from '@atrium/lists/while-allowed.ts';
+import { followedLists } from '../collection/followed-lists.ts';
 import { standardOperations } from '../collection/standard-resource.ts';
-import type { WhileAllowedOptions } from '../collection/while-allowed.ts';
 import type { Feature, Services } from '../services.ts';
 import { groupResource, LocalGroups } from '../users/record/local-groups.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';

@@ -1,11 +1,11 @@
 /** Rules of Groups: rights to their members, and the members of a new or changed object. */
 import type { Caller } from '@atrium/http/caller.ts';
 import { timestamp } from '@atrium/kubernetes/clock.ts';
+import type { Collection } from '@atrium/lists/collection.ts';
 import { duplicate, type FieldError, forbidden as forbiddenField, notFoundValue } from '@atrium/objects/field-error.ts';
 import { partsOf, reader } from '@atrium/objects/reader.ts';
 import { invalid } from '@atrium/objects/status.ts';
 import { z } from 'zod';
-import type { Collection } from '../collection/collection.ts';
 import type { Strategy } from '../collection/standard-writes.ts';
 import type { Services } from '../services.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../step-up/sensitive-writes.ts';

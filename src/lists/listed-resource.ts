@@ -1,9 +1,9 @@
 import type { ResourceType } from '@atrium/kubernetes/resource.ts';
 import { WatchCache } from '@atrium/kubernetes/watch/watch-cache.ts';
+import { type Collection, collection, liveLists } from '@atrium/lists/collection.ts';
+import type { LiveLists } from '@atrium/lists/live-list-answer.ts';
+import type { WhileAllowedOptions } from '@atrium/lists/while-allowed.ts';
 import { notFound, serviceUnavailable } from '@atrium/objects/status.ts';
-import { type Collection, collection, liveLists } from '../collection/collection.ts';
-import type { LiveLists } from '../collection/live-list-answer.ts';
-import type { WhileAllowedOptions } from '../collection/while-allowed.ts';
 import type { ListedResource as Setting } from '../config/lists-section.ts';
 import type { Services } from '../services.ts';
 import { type Column, columnOf, merged, type PrinterColumns, printerColumns, shownColumn } from './columns.ts';

@@ -3,8 +3,8 @@
  * caller may list. No other resource is watched. Lists are served from watch caches; whole objects are served by the Kubernetes API
  * (`proxy`).
  */
+import type { WhileAllowedOptions } from '@atrium/lists/while-allowed.ts';
 import type { Namespaces } from '../access/namespaces.ts';
-import type { WhileAllowedOptions } from '../collection/while-allowed.ts';
 import type { Feature, Services } from '../services.ts';
 import { ListedResource } from './listed-resource.ts';
 import { listOperations } from './routes.ts';

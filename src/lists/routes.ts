@@ -1,10 +1,10 @@
 import type { Caller } from '@atrium/http/caller.ts';
 import { type AnswerDescription, compressed, longRunning, type Operation, operation } from '@atrium/http/operation.ts';
+import { isLive, type LiveParameters } from '@atrium/lists/live-list-answer.ts';
+import { sendPage } from '@atrium/lists/page.ts';
+import { listAnswer } from '@atrium/lists/schema.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
-import { isLive, type LiveParameters } from '../collection/live-list-answer.ts';
-import { sendPage } from '../collection/page.ts';
-import { listAnswer } from '../collection/schema.ts';
 import { rowsApiVersion } from './listed-resource.ts';
 import { offeredAnswer, rowsAnswer, rowsQuery } from './schema.ts';
 import type { ListsService, Target } from './service.ts';

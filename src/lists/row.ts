@@ -1,9 +1,9 @@
 import { SharedValues } from '@atrium/http/limits/bounded-cache.ts';
 import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
+import type { ListProperties, SortValue } from '@atrium/lists/properties.ts';
 import { folded } from '@atrium/objects/folded.ts';
 import { exactValue } from '@atrium/objects/json.ts';
 import { quantityOf } from '@atrium/objects/quantity.ts';
-import type { ListProperties, SortValue } from '../collection/properties.ts';
 import type { Column, Value } from './columns.ts';
 
 /**

@@ -1,6 +1,6 @@
+import { liveParameters } from '@atrium/lists/live-list-answer.ts';
+import { filterPattern, listQuery, listSchema, sortPattern } from '@atrium/lists/schema.ts';
 import { z } from 'zod';
-import { liveParameters } from '../collection/live-list-answer.ts';
-import { filterPattern, listQuery, listSchema, sortPattern } from '../collection/schema.ts';
 import { rowsApiVersion } from './listed-resource.ts';
 import { rowProperties } from './row.ts';
 

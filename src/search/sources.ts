@@ -1,9 +1,9 @@
 /** Kinds that are searched: users, groups, and the resources of `lists.resources`. */
 import type { Caller } from '@atrium/http/caller.ts';
 import type { ResourceType } from '@atrium/kubernetes/resource.ts';
+import type { Collection } from '@atrium/lists/collection.ts';
+import type { ListRow } from '@atrium/lists/properties.ts';
 import { folded } from '@atrium/objects/folded.ts';
-import type { Collection } from '../collection/collection.ts';
-import type { ListRow } from '../collection/properties.ts';
 import type { GroupRow } from '../groups/row.ts';
 import type { ResourceRow } from '../lists/row.ts';
 import type { ListsService, VisibleRows } from '../lists/service.ts';

@@ -1,10 +1,10 @@
 /** Tokens in answers, and sessions in lists (docs/contract/login.md, users.md and teams.md). Sealed data is left out. */
 import { timestampOf } from '@atrium/kubernetes/clock.ts';
+import type { ListProperties } from '@atrium/lists/properties.ts';
 import { folded } from '@atrium/objects/folded.ts';
 import { objectMeta } from '@atrium/objects/object-schemas.ts';
 import type { RenewedTokens, TokenSet } from '@atrium/oidc-client/types.ts';
 import { z } from 'zod';
-import type { ListProperties } from '../collection/properties.ts';
 import { type SessionRow, type SessionSecrets, sessionApiVersion } from './record.ts';
 
 const sessionTokens = {

@@ -1,8 +1,8 @@
 /** Rules of sessions: users see and end their own; sessions of other users need RBAC on `sessions`. */
 import type { Caller } from '@atrium/http/caller.ts';
+import type { Scope } from '@atrium/lists/query.ts';
+import type { SelectVisible } from '@atrium/lists/visible-rows.ts';
 import { z } from 'zod';
-import type { Scope } from '../collection/query.ts';
-import type { SelectVisible } from '../collection/visible-rows.ts';
 import { ownAccount } from '../users/record/lookup.ts';
 import { isSelf } from '../users/record/subject-name.ts';
 import type { SessionContext } from './context.ts';

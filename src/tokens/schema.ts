@@ -1,7 +1,7 @@
+import type { ListProperties } from '@atrium/lists/properties.ts';
 import { folded } from '@atrium/objects/folded.ts';
 import { objectMeta, shownLabel } from '@atrium/objects/object-schemas.ts';
 import { z } from 'zod';
-import type { ListProperties } from '../collection/properties.ts';
 import type { AccessTokenRow } from './store.ts';
 
 /** Properties by which access tokens are selected, filtered and sorted. */

@@ -1,8 +1,8 @@
 /** Rules of access tokens: users see and delete their own; tokens of other users need RBAC on `accesstokens`. */
+import { fieldRequirements } from '@atrium/lists/query.ts';
+import type { SelectVisible, VisibleRows } from '@atrium/lists/visible-rows.ts';
 import { forbidden } from '@atrium/objects/status.ts';
 import { z } from 'zod';
-import { fieldRequirements } from '../collection/query.ts';
-import type { SelectVisible, VisibleRows } from '../collection/visible-rows.ts';
 import type { Services } from '../services.ts';
 import type { Account } from '../users/record/account.ts';
 import { type AccountLookup, ownAccount, requireAccounts } from '../users/record/lookup.ts';

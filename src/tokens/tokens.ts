@@ -2,9 +2,10 @@ import type { Authenticator, VerifyAccessToken } from '@atrium/http/authenticato
 import type { Check } from '@atrium/http/health.ts';
 import type { Operation } from '@atrium/http/operation.ts';
 import { Sweeper } from '@atrium/kubernetes/controllers/sweeper.ts';
-import { type Collection, collection, followedLists } from '../collection/collection.ts';
+import { type Collection, collection } from '@atrium/lists/collection.ts';
+import type { WhileAllowedOptions } from '@atrium/lists/while-allowed.ts';
+import { followedLists } from '../collection/followed-lists.ts';
 import { standardOperations } from '../collection/standard-resource.ts';
-import type { WhileAllowedOptions } from '../collection/while-allowed.ts';
 import type { Services } from '../services.ts';
 import type { LocalGroupLookup } from '../users/record/local-groups.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';

@@ -1,4 +1,4 @@
-import type { Collection } from '../collection/collection.ts';
+import type { Collection } from '@atrium/lists/collection.ts';
 import type { Services } from '../services.ts';
 import type { Administrators } from './administrators.ts';
 import type { EndUserAccess } from './ended-access.ts';

@@ -5,10 +5,10 @@ import { compressed, longRunning, type Operation, operation } from '@atrium/http
 import { cutWhenStuck } from '@atrium/http/slow-clients.ts';
 import type { ResourceAccess } from '@atrium/kubernetes/access.ts';
 import { CallerResource } from '@atrium/kubernetes/resource-client.ts';
+import { checkPassedSelectors, fieldRequirements } from '@atrium/lists/query.ts';
+import { rightCheck, type WhileAllowedOptions, whileAllowed } from '@atrium/lists/while-allowed.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
-import { checkPassedSelectors, fieldRequirements } from '../collection/query.ts';
-import { rightCheck, type WhileAllowedOptions, whileAllowed } from '../collection/while-allowed.ts';
 import type { Services } from '../services.ts';
 import { userKind, userName, userResource, userSchema } from './record/schema.ts';
 

@@ -1,11 +1,10 @@
 /** Operations on users beside the standard ones (`definition.ts`): the list of version 1, and the caller's own record. */
-
 import type { Caller } from '@atrium/http/caller.ts';
 import { sendJson } from '@atrium/http/json-answers.ts';
 import { compressed, operation } from '@atrium/http/operation.ts';
+import { answerList } from '@atrium/lists/lister.ts';
+import { listAnswer, listQuery } from '@atrium/lists/schema.ts';
 import { notFound } from '@atrium/objects/status.ts';
-import { answerList } from '../collection/lister.ts';
-import { listAnswer, listQuery } from '../collection/schema.ts';
 import type { Config } from '../config/schema.ts';
 import type { UsersContext } from './context.ts';
 import { userListSchema, userResource, userSchema } from './record/schema.ts';

@@ -1,9 +1,9 @@
 import { SharedValues } from '@atrium/http/limits/bounded-cache.ts';
 import { isKubernetesObject, type KubernetesObject } from '@atrium/kubernetes/resource.ts';
+import { AlikeTexts, type KeptText } from '@atrium/lists/alike-texts.ts';
+import type { ListProperties } from '@atrium/lists/properties.ts';
 import { folded } from '@atrium/objects/folded.ts';
 import { partsOf } from '@atrium/objects/reader.ts';
-import { AlikeTexts, type KeptText } from '../collection/alike-texts.ts';
-import type { ListProperties } from '../collection/properties.ts';
 import { type Account, accountOfRead } from './record/account.ts';
 import { readUser, type UserSpec, type UserStatus, userApiVersion } from './record/schema.ts';
 

@@ -1,8 +1,8 @@
 import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
-import { type Collection, collection, followedLists } from '../collection/collection.ts';
-
+import { type Collection, collection } from '@atrium/lists/collection.ts';
+import type { WhileAllowedOptions } from '@atrium/lists/while-allowed.ts';
+import { followedLists } from '../collection/followed-lists.ts';
 import { type KeepSession, standardOperations } from '../collection/standard-resource.ts';
-import type { WhileAllowedOptions } from '../collection/while-allowed.ts';
 import type { Feature, Services } from '../services.ts';
 import { Administrators } from './administrators.ts';
 import { userDefinition } from './definition.ts';

@@ -1,11 +1,11 @@
 import { grantableGroups } from '@atrium/kubernetes/impersonation.ts';
 import type { ResourceType } from '@atrium/kubernetes/resource.ts';
 import type { ResourceKind } from '@atrium/kubernetes/resource-client.ts';
+import { listSchema } from '@atrium/lists/schema.ts';
 import { subdomainPattern } from '@atrium/objects/labels.ts';
 import { cleaned, conditions, objectMeta } from '@atrium/objects/object-schemas.ts';
 import { type Reading, reader } from '@atrium/objects/reader.ts';
 import { z } from 'zod';
-import { listSchema } from '../../collection/schema.ts';
 import { withoutLocalGroups } from './local-groups.ts';
 
 /** Notices that users see at the next login. */

@@ -1,6 +1,6 @@
+import { AlikeTexts } from '@atrium/lists/alike-texts.ts';
 import { partsOf } from '@atrium/objects/reader.ts';
 import { expect } from 'chai';
-import { AlikeTexts } from '../../../src/collection/alike-texts.ts';
 import { collectedMemory } from '../../support/collected-memory.ts';
 import { randomNumbers } from '../../support/random-numbers.ts';
 import { aStoredUser } from '../users/a-user.ts';

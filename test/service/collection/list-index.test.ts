@@ -1,6 +1,6 @@
+import { ListIndex } from '@atrium/lists/list-index.ts';
+import type { QueryParameters } from '@atrium/lists/query.ts';
 import { expect } from 'chai';
-import { ListIndex } from '../../../src/collection/list-index.ts';
-import type { QueryParameters } from '../../../src/collection/query.ts';
 import { UserRow, userProperties } from '../../../src/users/row.ts';
 import { aStoredUser, type UserParts } from '../users/a-user.ts';
 

@@ -1,12 +1,12 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WatchCache } from '@atrium/kubernetes/watch/watch-cache.ts';
+import { ChangeLog } from '@atrium/lists/live-list.ts';
+import type { ListRow } from '@atrium/lists/properties.ts';
 import { expect } from 'chai';
 import { type Answer, status, statusBody } from '../../../packages/kubernetes/test/fake-api-server.ts';
 import { FakeResource } from '../../../packages/kubernetes/test/fake-resource.ts';
 import { cut, nothing, path, refuse, reset, say, times, until, WatchTest } from '../../../packages/kubernetes/test/watch-fixture.ts';
-import { ChangeLog } from '../../../src/collection/live-list.ts';
-import type { ListRow } from '../../../src/collection/properties.ts';
 
 const halfLine = '{"type":"ADDED","object":{"metadata":{"name":"half","uid":"u","resourceVersion":"1004","creationTimestamp":"x"';
 const errorEvent = (code: number, reason: string) => `${JSON.stringify({ type: 'ERROR', object: statusBody(code, reason) })}\n`;

@@ -7,14 +7,14 @@ import { chooseEncoding, isHashedName } from '@atrium/http/middleware/representa
 import { KeySeal } from '@atrium/http/seal.ts';
 import { readTraceParent } from '@atrium/http/telemetry/tracing.ts';
 import { passedHeaders } from '@atrium/kubernetes/passage.ts';
+import { ContinueTokens } from '@atrium/lists/page.ts';
+import { parseFilters, parseSearch, selectionPredicate } from '@atrium/lists/query.ts';
+import { comparator, parseSort } from '@atrium/lists/sort.ts';
 import { mergePatchOf } from '@atrium/objects/json-patch.ts';
 import { isVersionAsked, warningHeaders } from '@atrium/objects/write-options.ts';
 import { createLocalJWKSet, jwtVerify } from 'jose';
 import type { Context } from 'koa';
 import { checkRequest } from '../../../../src/certificates/signing-request.ts';
-import { ContinueTokens } from '../../../../src/collection/page.ts';
-import { parseFilters, parseSearch, selectionPredicate } from '../../../../src/collection/query.ts';
-import { comparator, parseSort } from '../../../../src/collection/sort.ts';
 import { parseConfig } from '../../../../src/config/load.ts';
 import { indexOfCode, isRecoveryCode, newRecoveryCodes } from '../../../../src/factors/recovery-codes.ts';
 import { readAssertion, readAttestation } from '../../../../src/factors/webauthn.ts';

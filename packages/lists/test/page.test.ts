@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
+import { Page } from '@atrium/lists/page.ts';
 import { expect } from 'chai';
-import { Page } from '../../../src/collection/page.ts';
 
 const pageOf = (items: readonly { name: string; text: string }[]) =>
   new Page({

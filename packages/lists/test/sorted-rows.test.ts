@@ -1,5 +1,5 @@
+import { SortedRows } from '@atrium/lists/list-index.ts';
 import { expect } from 'chai';
-import { SortedRows } from '../../../src/collection/list-index.ts';
 
 interface Row {
   readonly value: number;

@@ -1,17 +1,24 @@
 /** Watches and lists of a resource: its cache, and the operations that all resources have in common. */
 import type { Check } from '@atrium/http/health.ts';
+import type { AccessReviews } from '@atrium/kubernetes/access.ts';
+import type { ServiceClient } from '@atrium/kubernetes/own-account.ts';
 import type { KubernetesObject, ResourceType } from '@atrium/kubernetes/resource.ts';
 import { WatchCache } from '@atrium/kubernetes/watch/watch-cache.ts';
 import { notFound } from '@atrium/objects/status.ts';
-import type { Services } from '../services.ts';
+import type { Logger } from 'pino';
 import { BulkDeleter, type BulkDeleterOptions } from './bulk-delete.ts';
-import { Lister } from './lister.ts';
+import { Lister, type ListerOptions } from './lister.ts';
 import type { LiveRow } from './live-list.ts';
 import { LiveLists } from './live-list-answer.ts';
 import type { ListProperties, ListRow } from './properties.ts';
 import type { WhileAllowedOptions } from './while-allowed.ts';
 
-type CollectionServices = Pick<Services, 'client' | 'log' | 'metrics' | 'keyRing' | 'now' | 'access' | 'pages'>;
+/** Services of an installation that its collections share. */
+interface CollectionServices extends Pick<ListerOptions<never>, 'keyRing' | 'metrics' | 'now' | 'pages'> {
+  client: ServiceClient;
+  access: AccessReviews;
+  log: Logger;
+}
 
 export interface CollectionOptions<Row> {
   resource: ResourceType;
@@ -98,17 +105,6 @@ export function liveLists<Row extends LiveRow>(
   const apiVersion = answer?.apiVersion ?? apiVersionOf(resource);
   const nativePath = `/${resource.group === '' ? 'api' : 'apis'}/${apiVersionOf(resource)}/${resource.resource}`;
   return new LiveLists({ cache, lister, properties, apiVersion, kind, nativePath }, guard);
-}
-
-/** Creates the live lists of a collection, unless `features.watch` is off. @param again checks the credential of a request again */
-export function followedLists<Row extends LiveRow>(
-  { config, longRequests }: Pick<Services, 'config' | 'longRequests'>,
-  followed: Collection<Row>,
-  options: Parameters<typeof liveLists<Row>>[1],
-  again: WhileAllowedOptions['again'],
-): LiveLists<Row> | undefined {
-  if (!config.features.watch) return undefined;
-  return liveLists(followed, options, { again, accessCacheMs: config.kubernetes.accessCache, longRequests });
 }
 
 const apiVersionOf = ({ group, version }: ResourceType): string => (group === '' ? version : `${group}/${version}`);

@@ -1,7 +1,7 @@
 import { KeySeal, type Seal } from '@atrium/http/seal.ts';
+import { ContinueTokens } from '@atrium/lists/page.ts';
 import { StatusError } from '@atrium/objects/status.ts';
 import { expect } from 'chai';
-import { ContinueTokens } from '../../../src/collection/page.ts';
 
 const sealWith = (byte: number): Seal => {
   const seal = new KeySeal({ kid: 'k1', secret: new Uint8Array(32).fill(byte) }, 'continue');

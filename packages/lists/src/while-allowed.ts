@@ -2,9 +2,9 @@ import type { Authenticator } from '@atrium/http/authenticator.ts';
 import { actorOf, type Bearer, type Caller } from '@atrium/http/caller.ts';
 import { type Lasting, whilePermitted } from '@atrium/http/while-permitted.ts';
 import type { AccessReviews, ResourceAccess } from '@atrium/kubernetes/access.ts';
+import type { LongRequests } from '@atrium/kubernetes/rbac/long-requests.ts';
 import { forbidden } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
-import type { Services } from '../services.ts';
 
 const leastRightMs = 1_000;
 
@@ -13,7 +13,7 @@ export interface WhileAllowedOptions {
   again: Authenticator['revalidate'];
   /** `kubernetes.accessCache`, in milliseconds. */
   accessCacheMs: number;
-  longRequests: Services['longRequests'];
+  longRequests: LongRequests;
 }
 
 /** Checks that the caller may still see the rows. @throws StatusError 403 if not */
