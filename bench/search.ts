@@ -7,8 +7,8 @@
 import { availableParallelism, loadavg } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Caller } from '@atrium/http/caller.ts';
-import { knownColumns } from '../src/lists/known-columns.ts';
-import { ResourceRow } from '../src/lists/row.ts';
+import { knownColumns } from '../src/listed-resources/known-columns.ts';
+import { ResourceRow } from '../src/listed-resources/row.ts';
 import { SearchService } from '../src/search/search.ts';
 import { rowSource } from '../src/search/sources.ts';
 

@@ -129,7 +129,7 @@ const withServiceTime: Plugin = {
 const withoutDemo: Plugin = {
   name: 'without the demo',
   setup({ onResolve }) {
-    onResolve({ filter: /^\.\/demo\/demo\.ts$/ }, () => ({ path: '../../src/demo/demo.ts', external: true }));
+    onResolve({ filter: /^\.\/sandbox\.ts$/ }, () => ({ path: '../../src/sandbox.ts', external: true }));
   },
 };
 

@@ -19,7 +19,7 @@ import { createExplorer } from './explorer/explorer.ts';
 import { createFactors } from './factors/factors.ts';
 import { createGroups } from './groups/groups.ts';
 import type { Issuers } from './issuer/issuers.ts';
-import { createLists } from './lists/lists.ts';
+import { createLists } from './listed-resources/lists.ts';
 import { createKubeconfig } from './meta/kubeconfig.ts';
 import { createOneTimeLinks } from './one-time-links/one-time-links.ts';
 import { createPlugins, watchConsolePlugins } from './plugins/plugins.ts';

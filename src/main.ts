@@ -161,7 +161,7 @@ program
     if (manifests === undefined)
       throw new Error('the demo runs in the repository only: it needs deploy/manifests and web/dist (npm run web)');
     // Only the demo loads the embedded cluster.
-    const { runSandbox } = await withoutRuntimeWarning(() => import('./demo/demo.ts'));
+    const { runSandbox } = await withoutRuntimeWarning(() => import('./sandbox.ts'));
     const { stop, welcome } = await runSandbox({ ...options, environment: process.env, packageRoot: new URL('../..', manifests) });
     stopOnSignals(process, stop);
     // Readers of this text may send a signal immediately.

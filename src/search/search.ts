@@ -7,7 +7,7 @@ import { Slices } from '@atrium/kubernetes/slices.ts';
 import type { Collection } from '@atrium/lists/collection.ts';
 import { badParameter, qualified, StatusError } from '@atrium/objects/status.ts';
 import type { GroupRow } from '../groups/row.ts';
-import type { ListsService } from '../lists/service.ts';
+import type { ListsService } from '../listed-resources/service.ts';
 import type { Services } from '../services.ts';
 import type { UserRow } from '../users/row.ts';
 import { Matcher, noMatch } from './match.ts';

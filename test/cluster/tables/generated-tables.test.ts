@@ -4,7 +4,7 @@ import { mapLimit } from '@atrium/http/limits/semaphore.ts';
 import type { KubernetesObject as Listed } from '@atrium/kubernetes/resource.ts';
 import { humanDuration } from '@atrium/objects/duration.ts';
 import { expect } from 'chai';
-import { knownColumns } from '../../../src/lists/known-columns.ts';
+import { knownColumns } from '../../../src/listed-resources/known-columns.ts';
 import type { ClusterObject } from '../../../web/src/api/object-types.ts';
 import { type ClusterEvent, lastOf, timesOf } from '../../../web/src/pages/cluster/events/event-times.ts';
 import { stateOf } from '../../../web/src/pages/cluster/object/object-state.ts';

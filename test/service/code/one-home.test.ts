@@ -69,7 +69,7 @@ const homes: { what: string; pattern: RegExp; home: string[] }[] = [
 ];
 
 const files = globSync('{src,packages/*/src}/**/*.ts')
-  .filter((path) => !/^(?:src\/demo|packages\/(?:demo|embedded-cluster|kubectl-atrium))\//.test(path))
+  .filter((path) => !/^(?:src\/sandbox\.ts$|packages\/(?:demo|embedded-cluster|kubectl-atrium)\/)/.test(path))
   .map((path) => ({ file: path.replace(/^src\/|^packages\/|(?<=^packages\/[^/]+\/)src\//g, ''), text: readFileSync(path, 'utf8') }));
 
 /** The embedded cluster replaces the API server, and shares no code with the service. */

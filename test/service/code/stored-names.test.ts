@@ -6,7 +6,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { cookieNames } from '@atrium/http/cookies/cookies.ts';
 import { expect } from 'chai';
 
-const code = globSync('src/**/*.ts')
+const code = globSync('{src,packages/*/src}/**/*.ts', { exclude: ['packages/embedded-cluster/**', 'packages/kubectl-atrium/**'] })
   .map((file) => readFileSync(file, 'utf8'))
   .join('\n');
 const found = (pattern: RegExp) => [...new Set([...code.matchAll(pattern)].map(([, name = '']) => name))].sort();

@@ -2,7 +2,7 @@ import { SharedValues, textBytes } from '@atrium/http/limits/bounded-cache.ts';
 import { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { AnswerCache } from '@atrium/kubernetes/answer-cache.ts';
 import { expect } from 'chai';
-import { ResourceRow } from '../../../src/lists/row.ts';
+import { ResourceRow } from '../../../src/listed-resources/row.ts';
 import { collectedMemory } from '../../support/collected-memory.ts';
 
 const mebibyte = 1024 * 1024;

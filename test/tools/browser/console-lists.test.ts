@@ -1,6 +1,6 @@
 /** Kinds that `lists.resources` names: the console leaves filter, order and counts to the service. */
 import { expect } from 'chai';
-import { aConfigMap, aWidget, objects, ofAlice, resources, widgetDefinition } from '../../service/lists/support.ts';
+import { aConfigMap, aWidget, objects, ofAlice, resources, widgetDefinition } from '../../service/listed-resources/support.ts';
 import { startEmbeddedLogin } from '../../support/embedded-login.ts';
 import { forSuite, needsNoStop } from '../../support/for-suite.ts';
 import { clusterRoleBinding } from '../../support/grants.ts';

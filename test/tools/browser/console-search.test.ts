@@ -1,7 +1,7 @@
 /** Ctrl+K finds objects of all kinds that the caller may list, and names the kinds that it does not know. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
-import { aConfigMap, objects, ofAlice, resources } from '../../service/lists/support.ts';
+import { aConfigMap, objects, ofAlice, resources } from '../../service/listed-resources/support.ts';
 import { startEmbeddedLogin } from '../../support/embedded-login.ts';
 import { forSuite, needsNoStop } from '../../support/for-suite.ts';
 import { clusterRoleBinding } from '../../support/grants.ts';

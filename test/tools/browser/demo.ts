@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { z } from 'zod';
-import { runSandbox, type Sandbox, type SandboxOptions } from '../../../src/demo/demo.ts';
+import { runSandbox, type Sandbox, type SandboxOptions } from '../../../src/sandbox.ts';
 import { Browser as FormBrowser } from '../../service/identity/browser.ts';
 import { cheapPasswords } from '../../support/cheap-passwords.ts';
 import { forSuite, needsNoStop } from '../../support/for-suite.ts';

@@ -7,7 +7,7 @@ import { configMap, mayGetConfigMap } from '../../service/console/objects.ts';
 import { codeOf, secretIn } from '../../service/factors/person.ts';
 import { Browser } from '../../service/identity/browser.ts';
 import { RelyingParty } from '../../service/identity/relying-party.ts';
-import { widgetDefinition } from '../../service/lists/support.ts';
+import { widgetDefinition } from '../../service/listed-resources/support.ts';
 import { TestProvider } from '../../service/login/provider/provider.ts';
 import { logout, refresh, session, sessionCookieOf } from '../../service/sessions/support.ts';
 import { aUser, nameOf } from '../../service/users/a-user.ts';

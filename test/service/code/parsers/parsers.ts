@@ -19,7 +19,7 @@ import { parseConfig } from '../../../../src/config/load.ts';
 import { indexOfCode, isRecoveryCode, newRecoveryCodes } from '../../../../src/factors/recovery-codes.ts';
 import { readAssertion, readAttestation } from '../../../../src/factors/webauthn.ts';
 import { languageChoice } from '../../../../src/identity/page.ts';
-import { ResourceRow, rowProperties } from '../../../../src/lists/row.ts';
+import { ResourceRow, rowProperties } from '../../../../src/listed-resources/row.ts';
 import { FlowCookies } from '../../../../src/login/flow.ts';
 import { openLink } from '../../../../src/one-time-links/links.ts';
 import { restOfPath } from '../../../../src/plugins/forwarding.ts';

@@ -4,8 +4,8 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { clientOf, FakeApiServer, silentLog } from '../../../packages/kubernetes/test/fake-api-server.ts';
 import { until } from '../../../packages/kubernetes/test/watch-fixture.ts';
-import { printerColumns } from '../../../src/lists/columns.ts';
-import { ResourceRow } from '../../../src/lists/row.ts';
+import { printerColumns } from '../../../src/listed-resources/columns.ts';
+import { ResourceRow } from '../../../src/listed-resources/row.ts';
 
 const metadata = (name: string, resourceVersion: string) => ({
   ...{ name, resourceVersion, uid: `uid-of-${name}` },

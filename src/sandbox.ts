@@ -13,13 +13,13 @@ import type { KubernetesObject } from '@atrium/embedded-cluster/objects.ts';
 import { createLog } from '@atrium/http/telemetry/log.ts';
 import { stringify } from 'yaml';
 import { z } from 'zod';
-import { App } from '../app.ts';
-import type { ProcessContext } from '../base.ts';
-import { issuerOf } from '../config/issuers.ts';
-import { parseConfig } from '../config/load.ts';
-import type { Config } from '../config/schema.ts';
-import { Passwords } from '../users/passwords/passwords.ts';
-import { passwordSecret } from '../users/passwords/secret.ts';
+import { App } from './app.ts';
+import type { ProcessContext } from './base.ts';
+import { issuerOf } from './config/issuers.ts';
+import { parseConfig } from './config/load.ts';
+import type { Config } from './config/schema.ts';
+import { Passwords } from './users/passwords/passwords.ts';
+import { passwordSecret } from './users/passwords/secret.ts';
 
 /** Tests give passwords and keys that cost less. */
 export interface SandboxOptions extends Pick<ProcessContext, 'passwords' | 'newSigningKeys'> {

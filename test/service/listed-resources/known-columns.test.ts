@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { knownColumns } from '../../../src/lists/known-columns.ts';
+import { knownColumns } from '../../../src/listed-resources/known-columns.ts';
 
 const valuesOf = (group: string, resource: string, status: object) => {
   const metadata = { name: 'one', uid: 'u', resourceVersion: '1', creationTimestamp: '2026-01-12T08:30:00Z' };
