@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Cluster } from '@atrium/embedded-cluster/cluster.ts';
 import { expect } from 'chai';
-import { eventually } from '../../support/cluster-admin.ts';
+import { eventually } from '../../../test/support/cluster-admin.ts';
 import { administratorToken, apiOf } from './api.ts';
 
 const configMap = (name: string, value = '1') => ({

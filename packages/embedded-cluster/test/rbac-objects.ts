@@ -1,4 +1,4 @@
-import type { RbacObjects } from '../../../packages/embedded-cluster/src/rbac.ts';
+import type { RbacObjects } from '@atrium/embedded-cluster/rbac.ts';
 
 type Kind = Parameters<RbacObjects['list']>[0];
 

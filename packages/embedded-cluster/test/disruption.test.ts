@@ -1,8 +1,8 @@
 import { Cluster } from '@atrium/embedded-cluster/cluster.ts';
 import { type KubernetesObject, valueAt } from '@atrium/embedded-cluster/objects.ts';
 import { expect } from 'chai';
-import { eventually } from '../../support/cluster-admin.ts';
-import { forSuite } from '../../support/for-suite.ts';
+import { eventually } from '../../../test/support/cluster-admin.ts';
+import { forSuite } from '../../../test/support/for-suite.ts';
 import { administrator } from './api.ts';
 
 const pods = '/api/v1/namespaces/default/pods';

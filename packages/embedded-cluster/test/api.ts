@@ -1,7 +1,7 @@
 import type { Cluster } from '@atrium/embedded-cluster/cluster.ts';
 import { request } from 'undici';
-import { forSuite } from '../../support/for-suite.ts';
-import { Trusting } from '../../support/trusting.ts';
+import { forSuite } from '../../../test/support/for-suite.ts';
+import { Trusting } from '../../../test/support/trusting.ts';
 
 interface Answer {
   status: number;

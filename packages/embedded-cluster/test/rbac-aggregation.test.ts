@@ -1,8 +1,8 @@
+import { aggregateClusterRoles } from '@atrium/embedded-cluster/aggregation.ts';
+import type { KubernetesObject, StoredObject } from '@atrium/embedded-cluster/objects.ts';
+import { type AccessAttributes, Rbac } from '@atrium/embedded-cluster/rbac.ts';
+import { Store } from '@atrium/embedded-cluster/store.ts';
 import { expect } from 'chai';
-import { aggregateClusterRoles } from '../../../packages/embedded-cluster/src/aggregation.ts';
-import type { KubernetesObject, StoredObject } from '../../../packages/embedded-cluster/src/objects.ts';
-import { type AccessAttributes, Rbac } from '../../../packages/embedded-cluster/src/rbac.ts';
-import { Store } from '../../../packages/embedded-cluster/src/store.ts';
 import { ada, clusterBinding, clusterRole, Objects, rule, toUser } from './rbac-objects.ts';
 
 describe('RBAC, aggregation', () => {

@@ -8,7 +8,7 @@ import { valueAt } from '@atrium/embedded-cluster/objects.ts';
 import { StatusError } from '@atrium/objects/status.ts';
 import { CoreV1Api, KubeConfig } from '@kubernetes/client-node';
 import { expect } from 'chai';
-import { forSuite } from '../../support/for-suite.ts';
+import { forSuite } from '../../../test/support/for-suite.ts';
 import { administrator, administratorToken, apiOf } from './api.ts';
 
 const configMaps = '/api/v1/namespaces/default/configmaps';

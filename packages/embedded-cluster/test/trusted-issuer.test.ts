@@ -2,7 +2,7 @@ import { Cluster } from '@atrium/embedded-cluster/cluster.ts';
 import { expect } from 'chai';
 import { generateKeyPair, SignJWT } from 'jose';
 import { z } from 'zod';
-import { clusterRoleBinding } from '../../support/grants.ts';
+import { clusterRoleBinding } from '../../../test/support/grants.ts';
 import { AnIssuer } from './an-issuer.ts';
 import { type Api, apiOf } from './api.ts';
 

@@ -1,6 +1,6 @@
+import { compileSchema } from '@atrium/embedded-cluster/schema.ts';
 import { StatusError } from '@atrium/objects/status.ts';
 import { expect } from 'chai';
-import { compileSchema } from '../../../packages/embedded-cluster/src/schema.ts';
 import { gaugeSamples, gaugeSchema } from './schema-samples.ts';
 
 const schemaWith = (properties: Record<string, unknown>, more: object = {}) => ({

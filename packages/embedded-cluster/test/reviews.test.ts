@@ -1,8 +1,8 @@
+import { Rbac } from '@atrium/embedded-cluster/rbac.ts';
+import { createReview, createSelfSubjectReview, createTokenReview } from '@atrium/embedded-cluster/reviews.ts';
+import { TokenIssuer, type UserInfo } from '@atrium/embedded-cluster/tokens.ts';
 import { StatusError } from '@atrium/objects/status.ts';
 import { expect } from 'chai';
-import { Rbac } from '../../../packages/embedded-cluster/src/rbac.ts';
-import { createReview, createSelfSubjectReview, createTokenReview } from '../../../packages/embedded-cluster/src/reviews.ts';
-import { TokenIssuer, type UserInfo } from '../../../packages/embedded-cluster/src/tokens.ts';
 
 const ada: UserInfo = { username: 'ada', uid: '1', groups: ['staff', 'system:authenticated'], extra: { team: ['blue'] } };
 const objects = {

@@ -2,8 +2,8 @@ import { Cluster } from '@atrium/embedded-cluster/cluster.ts';
 import { type KubernetesObject, valueAt } from '@atrium/embedded-cluster/objects.ts';
 import { quantityOf } from '@atrium/objects/quantity.ts';
 import { expect } from 'chai';
-import { eventually } from '../../support/cluster-admin.ts';
-import { forSuite } from '../../support/for-suite.ts';
+import { eventually } from '../../../test/support/cluster-admin.ts';
+import { forSuite } from '../../../test/support/for-suite.ts';
 import { administrator, apiOf } from './api.ts';
 
 const metrics = '/apis/metrics.k8s.io/v1beta1';

@@ -1,7 +1,7 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from 'jose';
-import { freePort } from '../../support/free-port.ts';
-import { listen, stopListening } from '../../support/listening.ts';
+import { freePort } from '../../../test/support/free-port.ts';
+import { listen, stopListening } from '../../../test/support/listening.ts';
 
 /** An OpenID provider with the parts that an API server uses: discovery, keys and tokens. */
 export class AnIssuer {

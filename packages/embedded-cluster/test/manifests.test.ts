@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { type CompiledSchema, compileSchema } from '@atrium/embedded-cluster/schema.ts';
 import { expect } from 'chai';
 import { parse, parseAllDocuments } from 'yaml';
 import { z } from 'zod';
-import { type CompiledSchema, compileSchema } from '../../../packages/embedded-cluster/src/schema.ts';
 import { accessTokens, records, revokedTokens, sessions } from './manifest-samples/credentials.ts';
 import { plugins } from './manifest-samples/plugins.ts';
 import type { Sample } from './manifest-samples/sample.ts';

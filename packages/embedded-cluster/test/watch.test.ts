@@ -5,7 +5,7 @@ import { connect } from 'node:tls';
 import { Cluster } from '@atrium/embedded-cluster/cluster.ts';
 import { expect } from 'chai';
 import { z } from 'zod';
-import { forSuite } from '../../support/for-suite.ts';
+import { forSuite } from '../../../test/support/for-suite.ts';
 import { administrator, administratorToken } from './api.ts';
 
 const objectName = z.object({ object: z.object({ metadata: z.object({ name: z.string() }) }) });

@@ -1,5 +1,5 @@
+import { type AccessAttributes, Rbac } from '@atrium/embedded-cluster/rbac.ts';
 import { expect } from 'chai';
-import { type AccessAttributes, Rbac } from '../../../packages/embedded-cluster/src/rbac.ts';
 import { ada, binding, clusterBinding, clusterRole, Objects, rule, toUser, user } from './rbac-objects.ts';
 
 describe('RBAC', () => {

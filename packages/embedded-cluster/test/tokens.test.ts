@@ -1,6 +1,6 @@
+import { TokenIssuer } from '@atrium/embedded-cluster/tokens.ts';
 import { expect } from 'chai';
 import { decodeJwt, decodeProtectedHeader, exportJWK, generateKeyPair, importJWK, type JWTPayload, SignJWT } from 'jose';
-import { TokenIssuer } from '../../../packages/embedded-cluster/src/tokens.ts';
 
 const ISSUER = 'https://kubernetes.default.svc';
 const NOW = new Date('2026-01-01T12:00:00.500Z');

@@ -1,11 +1,11 @@
 import { Cluster } from '@atrium/embedded-cluster/cluster.ts';
+import { decodeProtobuf } from '@atrium/embedded-cluster/protobuf.ts';
 import { StatusError } from '@atrium/objects/status.ts';
 import { expect } from 'chai';
 import { Writer } from 'protobufjs/minimal.js';
 import { request } from 'undici';
-import { decodeProtobuf } from '../../../packages/embedded-cluster/src/protobuf.ts';
-import { forSuite } from '../../support/for-suite.ts';
-import { Trusting } from '../../support/trusting.ts';
+import { forSuite } from '../../../test/support/for-suite.ts';
+import { Trusting } from '../../../test/support/trusting.ts';
 import { samples } from './protobuf-samples.ts';
 
 const text = 2;
