@@ -1,6 +1,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { z } from 'zod';
+import { withSourceTree } from '../../../scripts/source-tree.ts';
 
 const { scripts } = z.object({ scripts: z.record(z.string(), z.string()) }).parse(JSON.parse(readFileSync('package.json', 'utf8')));
 const tests = globSync('{test,packages/*/test}/**/*.test.ts');
@@ -33,5 +34,13 @@ describe('the folders of the tests', () => {
 
   it('are each run by a script', () => {
     expect(tests.filter((path) => !folders.some((folder) => path.startsWith(`${folder}/`)))).to.deep.equal([]);
+  });
+});
+
+describe('the tree of docs/architecture.md', () => {
+  it('has the folders of the sources', () => {
+    const page = readFileSync('docs/architecture.md', 'utf8');
+    expect(page, 'run npm run docs').to.equal(withSourceTree(page));
+    expect(page).to.match(/^src\/users +logins\/ passwords\/ record\/$/m);
   });
 });
