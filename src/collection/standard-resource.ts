@@ -92,6 +92,8 @@ export interface StandardResource<Row extends ServedRow, New, Patch extends Patc
   deleter?: Deleter;
   /** Reports whether an object is the caller's own, who needs no right to get it. Default: no object is. */
   isOwn?(row: Row | undefined, caller: Caller): boolean;
+  /** True for lists that are never compressed, because their operations stand beside answers with a credential (BREACH). */
+  isUncompressed?: true;
   /** Undefined for lists of all objects, for callers with the right to list them. */
   list?: VisibleLists<Row>;
   /** Undefined for a resource whose objects are not read one by one. */
@@ -164,7 +166,7 @@ class StandardOperations<Row extends ServedRow, New, Patch extends Patched> {
   }
 
   list(live: LiveLists<Row> | undefined): Operation {
-    const { kind, ids, nouns, path, listPath = path, tag, schema, properties, list: visible } = this.#resource;
+    const { kind, ids, nouns, path, listPath = path, tag, schema, properties, list: visible, isUncompressed } = this.#resource;
     const { access } = this.#services;
     const { lister } = this.#collection;
     const list = { access, right: Object.freeze({ ...kind.type, verb: 'list' }), lister };
@@ -183,7 +185,7 @@ class StandardOperations<Row extends ServedRow, New, Patch extends Patched> {
       summary: visible?.summary ?? `Lists ${nouns.many}, filtered, sorted and in pages${live ? ', or watches them' : ''}`,
       ...(description !== '' && { description }),
       credential: 'required',
-      before: [compressed, longRunning((ctx) => live !== undefined && isLive(ctx))],
+      before: [...(isUncompressed ? [] : [compressed]), longRunning((ctx) => live !== undefined && isLive(ctx))],
       query: live ? query.extend(liveParameters) : query,
       // Clients send these parameters whether or not the feature is on, and accept a list.
       ignoredQuery: Object.keys(liveParameters),

@@ -20,6 +20,7 @@ export const sessionDefinition = (context: SessionContext): StandardResource<Ses
   name: sessionParameter,
   schema: sessionSchema,
   properties: sessionProperties,
+  isUncompressed: true,
   list: {
     summary: 'Lists the sessions of a user',
     description: 'Default: the sessions of the caller. `current` marks the session of this request. Contains no secret.',

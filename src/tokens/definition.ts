@@ -22,6 +22,7 @@ export const accessTokenDefinition = (services: Services, accounts: AccountLooku
   nameParameter: 'id',
   schema: accessTokenObject,
   properties: accessTokenProperties,
+  isUncompressed: true,
   list: {
     summary: 'Lists access tokens: those of the caller, or all of them with the right to list them',
     description: 'Select the tokens of a user by `user=NAME` or `fieldSelector=spec.owner=NAME`, with the name of the User record.',

@@ -164,12 +164,19 @@ describe('access reviews', () => {
   }
 
   it('AUZ-01 answers many concurrent callers each with their own answer', async () => {
-    const as: Person[] = ['admin', 'viewer', 'nobody', 'bob'];
+    const people: Person[] = ['admin', 'viewer', 'nobody', 'bob'];
+    const tokens = await Promise.all(people.map((person) => server.token(person)));
+    const isAllowed = async (token: string, path: string = paths[0]) => {
+      const response = await server.request(path, { method: 'POST', token, body: { spec: listUsers } });
+      expect(response.status).to.equal(201);
+      return review.parse(await response.json()).status.allowed;
+    };
+    // Accepted tokens count as people. Requests of one network with unknown tokens have 250 places in all.
+    for (const token of tokens) await isAllowed(token);
     for (let batch = 0; batch < 4; batch += 1) {
-      const questions = Array.from({ length: 300 }, (_, index) => as[(index + batch) % as.length] ?? 'bob');
-      const answers = await Promise.all(questions.map((person, index) => answer({ spec: listUsers }, person, paths[index % 2])));
-      const isRight = answers.map((body, index) => body.status.allowed === (questions[index] === 'admin' || questions[index] === 'viewer'));
-      expect(isRight).not.to.include(false);
+      const asking = Array.from({ length: 300 }, (_, index) => (index + batch) % people.length);
+      const answers = await Promise.all(asking.map((person, index) => isAllowed(tokens[person] ?? '', paths[index % 2])));
+      expect(answers).to.deep.equal(asking.map((person) => person < 2));
     }
   });
 
