@@ -4,9 +4,11 @@
  *
  * node bench/search.ts [pods]
  */
+
 import { availableParallelism, loadavg } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Caller } from '@atrium/http/caller.ts';
+import { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { knownColumns } from '../src/listed-resources/known-columns.ts';
 import { ResourceRow } from '../src/listed-resources/row.ts';
 import { SearchService } from '../src/search/search.ts';
@@ -35,7 +37,7 @@ const read = (column: string) => {
   return (row: ResourceRow) => String(row.values[at] ?? '');
 };
 const source = rowSource(type, () => Promise.resolve({ rows: pods, fits: undefined, read }));
-const service = new SearchService([source]);
+const service = new SearchService([source], new Metrics());
 const caller: Caller = { token: '', hash: '', identity: { name: 'bench', uid: '', groups: [], extra: {} } };
 const { signal } = new AbortController();
 

@@ -2,6 +2,7 @@
 import { createHmac } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
+import { reportRefusals } from '@atrium/http/limits/reports.ts';
 import { Semaphore } from '@atrium/http/limits/semaphore.ts';
 import { lookupOf, type Network, TrustingAgent } from '@atrium/http/outgoing.ts';
 import { hostOf, isLoopback, type WebhookConfig } from '../config/access-requests-section.ts';
@@ -31,6 +32,7 @@ export class Webhook implements Receiver {
     this.name = `webhook/${config.name}`;
     this.#config = config;
     this.#services = services;
+    reportRefusals(services.metrics, 'webhooks', this.#turns);
     this.#network = network;
     this.#agent = new TrustingAgent({
       caFile: config.caFile,

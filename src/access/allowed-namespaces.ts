@@ -1,6 +1,7 @@
 import { hash, randomInt } from 'node:crypto';
 import { type Caller, callerKey } from '@atrium/http/caller.ts';
 import { atMost } from '@atrium/http/limits/bounded-cache.ts';
+import { reportRefusals } from '@atrium/http/limits/reports.ts';
 import { KeyedSemaphore } from '@atrium/http/limits/semaphore.ts';
 import { AnswerCache } from '@atrium/kubernetes/answer-cache.ts';
 import { allowedNamespaces, inNamespace, type NamespaceForecast } from '@atrium/kubernetes/rbac/grants.ts';
@@ -39,6 +40,7 @@ export class AllowedNamespaces {
 
   constructor(services: Services, namespaces: WatchedNames) {
     const { access, metrics } = services;
+    reportRefusals(metrics, 'namespaces', this.#turns);
     this.#services = services;
     this.#namespaces = namespaces;
     this.#forecasts = new RbacEstimates(services, () => this.#names());

@@ -1,4 +1,5 @@
 import { type Caller, callerKey } from '@atrium/http/caller.ts';
+import { reportRefusals } from '@atrium/http/limits/reports.ts';
 import { KeyedSemaphore } from '@atrium/http/limits/semaphore.ts';
 import { compressed, type Operation, operation } from '@atrium/http/operation.ts';
 import { selfReview } from '@atrium/kubernetes/identity.ts';
@@ -34,6 +35,7 @@ const turns = { atOnce: 2, maxWaiting: 32, what: 'questions of this caller are w
 
 export function explorerOperations(context: ExplorerContext): Operation[] {
   const semaphore = new KeyedSemaphore(turns);
+  reportRefusals(context.services.metrics, 'explorer', semaphore);
   const inTurn: InTurn = (caller, work, signal) => semaphore.run(callerKey(caller), work, signal);
   return [subjectsOperation(context, inTurn), rulesOperation(context, inTurn), reviewOperation(context), simulationOperation(context)];
 }

@@ -1,6 +1,7 @@
 /** Simulations: what subjects would gain and lose by changes, and which of the changes the caller may not make. */
 import { callerKey } from '@atrium/http/caller.ts';
 import { ConcurrencyLimit } from '@atrium/http/limits/concurrency-limit.ts';
+import { reportRefusals } from '@atrium/http/limits/reports.ts';
 import { type Difference, differences, TooManyTuples, type Tuple } from '@atrium/kubernetes/rbac/difference.ts';
 import { describedSubject } from '@atrium/kubernetes/rbac/grants.ts';
 import type { BoundSubject } from '@atrium/kubernetes/rbac/role-bindings.ts';
@@ -38,6 +39,7 @@ export class Simulations {
 
   constructor(context: ExplorerContext) {
     this.#context = context;
+    reportRefusals(context.services.metrics, 'simulations', this.#limit);
   }
 
   /** @throws StatusError 400, 403, 422, 429, 503, 504 */

@@ -1,4 +1,5 @@
 import type { Caller } from '@atrium/http/caller.ts';
+import { reportRefusals } from '@atrium/http/limits/reports.ts';
 import { KeyedSemaphore } from '@atrium/http/limits/semaphore.ts';
 import { compressed, type Operation, operation } from '@atrium/http/operation.ts';
 import { timestamp } from '@atrium/kubernetes/clock.ts';
@@ -100,6 +101,7 @@ export class GroupMembers {
 
   constructor(context: GroupsContext) {
     this.#context = context;
+    reportRefusals(context.services.metrics, 'groups', this.#turns);
   }
 
   /**

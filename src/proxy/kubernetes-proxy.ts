@@ -3,6 +3,7 @@ import type { Authenticator } from '@atrium/http/authenticator.ts';
 import { hasBody } from '@atrium/http/body.ts';
 import { actorOf, type Caller, callerKey, type ViewedAccess, type Viewing } from '@atrium/http/caller.ts';
 import { ConcurrencyLimit } from '@atrium/http/limits/concurrency-limit.ts';
+import { reportRefusals } from '@atrium/http/limits/reports.ts';
 import { receivedCode } from '@atrium/http/middleware/request-state.ts';
 import type { Preparation } from '@atrium/http/operation.ts';
 import { cutWhenStuck, requestBody } from '@atrium/http/slow-clients.ts';
@@ -44,6 +45,7 @@ export class KubernetesProxy {
   constructor(services: Services, authenticator: Authenticator) {
     this.#services = services;
     this.#authenticator = authenticator;
+    reportRefusals(services.metrics, 'secrets', this.#heldSecrets);
     this.#own = `${services.basePath}/api/kubernetes`;
   }
 

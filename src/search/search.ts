@@ -1,5 +1,6 @@
 /** Finds objects of all kinds in the watch caches of their lists. */
 import { type Caller, callerKey } from '@atrium/http/caller.ts';
+import { reportRefusals } from '@atrium/http/limits/reports.ts';
 import { KeyedSemaphore } from '@atrium/http/limits/semaphore.ts';
 import { compressed, type Operation, operation } from '@atrium/http/operation.ts';
 import type { ResourceType } from '@atrium/kubernetes/resource.ts';
@@ -53,7 +54,7 @@ interface SearchNeeds {
 
 export function createSearch(services: Services, { users, groups, lists }: SearchNeeds): { operations: Operation[] } {
   const own = [userSource(services, users), ...(groups ? [groupSource(services, groups)] : [])];
-  return { operations: searchOperations(new SearchService([...own, ...listSources(lists, own)])) };
+  return { operations: searchOperations(new SearchService([...own, ...listSources(lists, own)], services.metrics)) };
 }
 
 interface Scored<Row> {
@@ -127,8 +128,9 @@ export class SearchService {
   /** Shared by all searches, so that concurrent searches do not add up to a longer pause of the event loop. */
   readonly #slices = new Slices(() => performance.now(), sliceMs, maxChunks);
 
-  constructor(sources: readonly SearchSource[]) {
+  constructor(sources: readonly SearchSource[], metrics: Services['metrics']) {
     this.#sources = sources;
+    reportRefusals(metrics, 'search', this.#turns);
   }
 
   /** @throws StatusError 400, 401, 429; 503, 504 if all kinds fail with such a code */

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { reportRefusals } from '@atrium/http/limits/reports.ts';
 import { Semaphore } from '@atrium/http/limits/semaphore.ts';
 import { type HeldLock, LeaseLock } from '@atrium/kubernetes/controllers/lease-lock.ts';
 import { conflict, serviceUnavailable } from '@atrium/objects/status.ts';
@@ -28,7 +29,8 @@ export class Administrators {
   readonly #turns = new Semaphore(turns);
 
   constructor(services: Services, accounts: AccountLookup) {
-    const { client, namespace, log, now } = services;
+    const { client, namespace, log, metrics, now } = services;
+    reportRefusals(metrics, 'administrators', this.#turns);
     this.#services = services;
     this.#accounts = accounts;
     this.#records = new UserRecords(client);

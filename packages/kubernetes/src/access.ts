@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { type Bearer, type Caller, callerKey } from '@atrium/http/caller.ts';
 import { textBytes } from '@atrium/http/limits/bounded-cache.ts';
+import { reportRefusals } from '@atrium/http/limits/reports.ts';
 import { KeyedSemaphore } from '@atrium/http/limits/semaphore.ts';
 import type { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { isRecord } from '@atrium/objects/reader.ts';
@@ -81,6 +82,7 @@ export class AccessReviews {
     this.#now = now;
     this.#clock = clock;
     this.#accessCacheMs = accessCacheMs;
+    reportRefusals(metrics, 'reviews', this.#turns);
     this.#answers = new AnswerCache<Answer>({
       name: 'access',
       maxBytes,

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type RateExceeded, RateLimit } from '@atrium/http/limits/rate-limit.ts';
-import { reportPlaces } from '@atrium/http/limits/reports.ts';
+import { reportPlaces, reportRefusals } from '@atrium/http/limits/reports.ts';
 import { KeyedSemaphore, Semaphore } from '@atrium/http/limits/semaphore.ts';
 import { neverAborts } from '@atrium/kubernetes/deadline.ts';
 import type { AuditOrigin } from '../../audit/audit.ts';
@@ -102,6 +102,7 @@ export class PasswordCheck {
   ) {
     const { config, clock, metrics } = services;
     reportPlaces(metrics, 'passwords', this.#turns);
+    reportRefusals(metrics, 'users', this.#userTurns);
     reportPlaces(metrics, 'directory', this.#directoryTurns);
     this.#services = services;
     this.#accounts = accounts;

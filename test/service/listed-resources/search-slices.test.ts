@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { SearchService } from '../../../src/search/search.ts';
@@ -30,7 +31,7 @@ describe('a search of many rows', () => {
 
   /** Runs concurrent searches of several callers. @returns the maximum number of rows that were tested in one turn of the event loop */
   async function mostRowsInATurn(sources: readonly SearchSource[], searches: number): Promise<number> {
-    const service = new SearchService(sources);
+    const service = new SearchService(sources, new Metrics());
     const parameters = { q: 'object-9999', kinds: [], namespace: '', limit: 20 };
     const { signal } = new AbortController();
     let isRunning = true;

@@ -15,9 +15,15 @@ export class ConcurrencyLimit {
   readonly #options: ConcurrencyLimitOptions;
   readonly #each = new Map<string, number>();
   #all = 0;
+  #refused = 0;
 
   constructor(options: ConcurrencyLimitOptions) {
     this.#options = options;
+  }
+
+  /** Number of refusals. */
+  get refused(): number {
+    return this.#refused;
   }
 
   /** @returns a function that ends it; further calls have no effect. @throws StatusError 429 */
@@ -25,7 +31,10 @@ export class ConcurrencyLimit {
     const { maxEach, maxInAll = Number.POSITIVE_INFINITY, reserve = { places: 0, maxEach }, what } = this.#options;
     const count = this.#each.get(holder) ?? 0;
     const max = this.#all < maxInAll - reserve.places ? maxEach : reserve.maxEach;
-    if (count >= max || this.#all >= maxInAll) throw tooManyRequests(`too many ${what} are under way, try again`);
+    if (count >= max || this.#all >= maxInAll) {
+      this.#refused += 1;
+      throw tooManyRequests(`too many ${what} are under way, try again`);
+    }
     this.#each.set(holder, count + 1);
     this.#all += 1;
     let isOver = false;

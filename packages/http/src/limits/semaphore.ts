@@ -66,9 +66,15 @@ export class Semaphore {
   readonly #turns = new Map<string, Share>();
   #running = 0;
   #waiting = 0;
+  #refused = 0;
 
   constructor(bounds: Bounds) {
     this.#bounds = bounds;
+  }
+
+  /** Number of refused tasks. */
+  get refused(): number {
+    return this.#refused;
   }
 
   get running(): number {
@@ -207,6 +213,7 @@ export class Semaphore {
 
   #refusal(): Error {
     const { what, refusal } = this.#bounds;
+    this.#refused += 1;
     return refusal?.() ?? tooManyRequests(`too many ${what}, try again`);
   }
 }
@@ -216,9 +223,15 @@ export class KeyedSemaphore {
   readonly #bounds: Bounds;
   /** Semaphores in use. */
   readonly #turns = new Map<string, { turns: Semaphore; count: number }>();
+  /** Refused tasks of semaphores that are no longer in use. */
+  #refusedBefore = 0;
 
   constructor(bounds: Bounds) {
     this.#bounds = bounds;
+  }
+
+  get refused(): number {
+    return this.#refusedBefore + this.#sum(({ refused }) => refused);
   }
 
   get running(): number {
@@ -262,7 +275,9 @@ export class KeyedSemaphore {
     own.count += 1;
     const leave = () => {
       own.count -= 1;
-      if (own.count === 0) this.#turns.delete(key);
+      if (own.count > 0) return;
+      this.#turns.delete(key);
+      this.#refusedBefore += own.turns.refused;
     };
     return { turns: own.turns, leave };
   }
