@@ -3,7 +3,7 @@ import { type Page, pages } from './page.ts';
 import { Reader } from './reader.ts';
 import { shells } from './shell.ts';
 
-const languages = ['sh', 'yaml', 'json', 'js', 'ts', 'html', 'text', 'go', 'python', 'nginx', 'regex'];
+const languages = ['md', 'sh', 'yaml', 'json', 'js', 'ts', 'html', 'text', 'go', 'python', 'nginx', 'regex'];
 const isSkipped = ({ place }: Page['commands'][number]) => place !== undefined && 'skip' in place;
 
 describe('the pages of the documentation', () => {
