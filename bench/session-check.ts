@@ -67,7 +67,7 @@ const sessions = createSessions(services, {
     ofEntry: () => [],
     ofLinkedName: () => undefined,
     administrators: () => [],
-    watch: { state: 'synced', isSynced: true, isSilent: () => false } as never,
+    watch: { state: 'synced', isSynced: true, isSilent: () => false, get: () => undefined, onChange: () => () => undefined } as never,
     onChange: () => () => undefined,
   },
   identify: () => Promise.reject(new Error('no call to the API server is expected')),
@@ -85,7 +85,7 @@ const request = (cookie?: string): Context => {
   message.method = 'GET';
   if (cookie !== undefined) message.headers.cookie = cookie;
   const ctx = koa.createContext(message, new ServerResponse(message));
-  Object.assign(ctx.state, { source: '127.0.0.1', requestId: '', signal });
+  Object.assign(ctx.state, { source: '127.0.0.1', requestId: '', signal, flow: { key: '127.0.0.1' } });
   return ctx;
 };
 
