@@ -1,8 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-
-export type { Counter, Histogram } from 'prom-client';
-
 import { Counter, collectDefaultMetrics, Gauge, Histogram, type Metric, Registry } from 'prom-client';
+
+export type { Counter, Histogram };
 
 /** Name, words and labels of an instrument. Labels are from closed sets: operation ids, status codes, names of caches. */
 interface Declaration<Label extends string> {
