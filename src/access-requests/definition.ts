@@ -1,6 +1,6 @@
 import { labelPattern } from '@atrium/objects/labels.ts';
 import { z } from 'zod';
-import type { StandardResource } from '../collection/standard-resource.ts';
+import type { StandardResource } from '../collection/resource-declaration.ts';
 import type { AccessContext } from './context.ts';
 import { accessPolicyKind, accessPolicySchema, type PolicyRow, policyProperties } from './policy.ts';
 import { accessRequestKind, accessRequestSchema, type RequestRow, requestName, requestProperties } from './request.ts';

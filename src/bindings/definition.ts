@@ -1,5 +1,5 @@
 import type { WatchCache } from '@atrium/kubernetes/watch/watch-cache.ts';
-import type { StandardResource } from '../collection/standard-resource.ts';
+import type { StandardResource } from '../collection/resource-declaration.ts';
 import { StandardWrites } from '../collection/standard-writes.ts';
 import type { Services } from '../services.ts';
 import { bindingProperties, type UserBindingRow } from './row.ts';

@@ -1,5 +1,5 @@
 import { objectName } from '@atrium/objects/object-schemas.ts';
-import type { StandardResource } from '../collection/standard-resource.ts';
+import type { StandardResource } from '../collection/resource-declaration.ts';
 import { type GroupRow, groupProperties } from './row.ts';
 import { type GroupPatch, groupKind, groupSchema, type NewGroup } from './schema.ts';
 import { type GroupsContext, groupStrategy } from './strategy.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { StandardResource } from '../collection/standard-resource.ts';
+import type { StandardResource } from '../collection/resource-declaration.ts';
 import type { SessionContext } from './context.ts';
 import { type SessionRow, sessionKind } from './record.ts';
 import { sessionProperties, sessionSchema } from './schema.ts';

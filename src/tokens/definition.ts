@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { StandardResource } from '../collection/standard-resource.ts';
+import type { StandardResource } from '../collection/resource-declaration.ts';
 import type { Services } from '../services.ts';
 import { type AccountLookup, ownAccount, requireAccounts } from '../users/record/lookup.ts';
 import { accessTokenObject, accessTokenProperties } from './schema.ts';

@@ -1,4 +1,4 @@
-import type { KeepSession, StandardResource } from '../collection/standard-resource.ts';
+import type { KeepSession, StandardResource } from '../collection/resource-declaration.ts';
 import type { UsersContext } from './context.ts';
 import { UserDeleter } from './delete.ts';
 import { userKind, userListSchema, userName, userSchema } from './record/schema.ts';
