@@ -2,6 +2,8 @@
  * The process: reads the command line, loads the configuration, runs the command and ends on a signal. Sole user of process.env and
  * process.exit.
  */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isatty } from 'node:tty';
@@ -112,9 +114,22 @@ function terminal(): Terminal {
   return { environment, stdout, stderr, platform, ...person, signal: ended.signal };
 }
 
+/** Runs the build in a process of its own, whose code would stay in memory. */
+async function buildConsole(packageRoot: URL): Promise<void> {
+  const script = fileURLToPath(new URL('scripts/web.ts', packageRoot));
+  const [code] = await once(spawn(process.execPath, [script, '--if-changed'], { stdio: 'inherit' }), 'close');
+  if (code !== 0) throw new Error('the console could not be built: see above');
+}
+
 const wholeNumber = (text: string): number => {
   if (!/^\d{1,6}$/.test(text)) throw new InvalidArgumentError('must be a whole number');
   return Number(text);
+};
+
+const portNumber = (text: string): number => {
+  const port = wholeNumber(text);
+  if (port > 65_535) throw new InvalidArgumentError('must be a port, 0 to 65535; 0 is any free port');
+  return port;
 };
 
 const collected = (value: string, before: string[]): string[] => [...before, value];
@@ -123,6 +138,7 @@ const program = new Command('atrium').description('The backend of a web console 
 
 program
   .command('serve')
+  .version(packageJson.version)
   .description('start the service (the default command)')
   .option('--config <file>', `YAML file (default: ${defaultConfig})`)
   .action(serve);
@@ -145,24 +161,28 @@ program
 
 program
   .command('sandbox')
+  .version(packageJson.version)
   .description('start the service with an embedded cluster, for demos and development')
-  .option('--port <port>', 'port of the console', wholeNumber, 8080)
+  .option('--port <port>', 'port of the console', portNumber, 8080)
   .option('--host <address>', 'address of the listener; any address but loopback admits other hosts', '127.0.0.1')
   .option('--users <count>', 'number of generated users', wholeNumber, 25)
   .option('--origin <origin>', 'origin whose pages may call the API, such as http://localhost:5173; repeatable', collected, [])
   .option('--redirect-url <url>', 'additional redirect URL of logins; repeatable', collected, [])
   .option('--static <directory>', 'serve the files of this directory in place of the console')
   .option('--data <directory>', 'store the objects of the cluster in this directory (default: in memory)')
-  .option('--smtp-port <port>', 'port of a mail server on this machine, for links to users who have forgotten their password', wholeNumber)
-  .option('--access-requests', 'let the viewer request the role edit in the namespace shop, temporarily')
+  .option('--smtp-port <port>', 'port of a mail server on this machine, for links to users who have forgotten their password', portNumber)
+  .option('--minimal', 'leave workload lists, bindings, access tokens and access requests off')
   .option('--info <file>', 'write addresses, users and tokens to this JSON file; removed at the stop')
-  .action(async (options) => {
+  .option('--build', 'build the console before, if its sources have changed')
+  .action(async ({ build, ...options }) => {
     const manifests = shippedDirectory('../deploy/manifests/', '../../deploy/manifests/');
     if (manifests === undefined)
       throw new Error('the demo runs in the repository only: it needs deploy/manifests and web/dist (npm run web)');
     // Only the demo loads the embedded cluster.
     const { runSandbox } = await withoutRuntimeWarning(() => import('./sandbox.ts'));
-    const { stop, welcome } = await runSandbox({ ...options, environment: process.env, packageRoot: new URL('../..', manifests) });
+    const packageRoot = new URL('../..', manifests);
+    const prepare = build && options.static === undefined ? () => buildConsole(packageRoot) : undefined;
+    const { stop, welcome } = await runSandbox({ ...options, environment: process.env, packageRoot, ...(prepare && { prepare }) });
     stopOnSignals(process, stop);
     // Readers of this text may send a signal immediately.
     console.log(welcome);

@@ -1,9 +1,9 @@
 /** `atrium sandbox`: the service on an embedded cluster with users and objects, for a first look and for development. */
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { access, constants, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Demo, startDemo } from '@atrium/demo/cluster.ts';
@@ -37,8 +37,8 @@ export interface SandboxOptions extends Pick<ProcessContext, 'passwords' | 'newS
   data?: string;
   /** Port of a mail server on this machine. */
   smtpPort?: number;
-  /** Enables access requests, with a policy. */
-  accessRequests?: true;
+  /** Leaves workload lists, UserBindings, access tokens and access requests off, as in a minimal installation. */
+  minimal?: true;
   /** File for scripts with addresses, users and tokens. */
   info?: string;
   /** Extends the deadlines of requests, for tests on a busy machine. */
@@ -46,6 +46,8 @@ export interface SandboxOptions extends Pick<ProcessContext, 'passwords' | 'newS
   environment: ProcessContext['environment'];
   /** Parent directory of deploy/ and web/. */
   packageRoot: URL;
+  /** Called once the options are known to be right. */
+  prepare?: () => Promise<void>;
 }
 
 /** A running sandbox, with its welcome text. */
@@ -54,17 +56,30 @@ export interface Sandbox {
   stop(options: { drain: boolean }): Promise<void>;
 }
 
-/** Starts the service and the cluster. The file with secrets is written last, and removed at the stop. */
+/**
+ * Starts the service and the cluster. The file with secrets is written last, and removed at the stop.
+ *
+ * @throws ConfigError, or Error with a sentence about an option, before anything is started
+ */
 export async function runSandbox(options: SandboxOptions): Promise<Sandbox> {
+  const reserved = await reservePort(options);
+  try {
+    await checkOptions(options);
+    await options.prepare?.();
+    return await start(options, reserved);
+  } finally {
+    await reserved.release();
+  }
+}
+
+async function start(options: SandboxOptions, { port, release }: ReservedPort): Promise<Sandbox> {
   const started = performance.now();
-  const free = options.port === 0 ? await freePort(options.host) : undefined;
-  const port = free?.port ?? options.port;
-  const url = `http://${shownHost(options.host)}:${port}`;
+  const url = urlOf(options.host, port);
   const { environment, newSigningKeys, passwords = new Passwords() } = options;
   const demo = await startDemo({
     host: options.host,
     users: options.users,
-    hasAccessRequests: options.accessRequests === true,
+    isMinimal: options.minimal === true,
     ...(options.data !== undefined && { dataDirectory: options.data }),
     manifests: new URL('deploy/manifests/', options.packageRoot),
     plugin: await samplePlugin(new URL('web/template/', options.packageRoot)),
@@ -80,11 +95,11 @@ export async function runSandbox(options: SandboxOptions): Promise<Sandbox> {
   const issuer = issuerOf(config) ?? '';
   cluster.trustIssuer({ url: issuer, audiences: [config.login.clientID, ...config.login.audiences] });
   const app = demoApp(demo, { config, environment, passwords, ...(newSigningKeys && { newSigningKeys }) });
-  await free?.release();
+  await release();
   await app.start();
   await whenReady(url);
   cluster.askTokenWebhook({ url: `${url}/auth/v1/tokenreviews`, token: demo.webhookToken });
-  const accessToken = cluster.isNew ? await makeAccessToken(url, demo) : undefined;
+  const accessToken = cluster.isNew && config.features.accessTokens ? await makeAccessToken(url, demo) : undefined;
   const kubeconfig = join(directory, 'kubeconfig.yaml');
   await cluster.writeKubeconfig(kubeconfig, tokenOf(demo, 'admin'));
   if (options.info !== undefined) {
@@ -93,7 +108,7 @@ export async function runSandbox(options: SandboxOptions): Promise<Sandbox> {
     await writeFile(options.info, `${JSON.stringify(told, null, 2)}\n`, { mode: 0o600 });
   }
   return {
-    welcome: welcome({ demo, url, kubeconfig, seconds: (performance.now() - started) / 1000 }),
+    welcome: welcome({ demo, url, kubeconfig, config, seconds: (performance.now() - started) / 1000 }),
     async stop(stopping) {
       await app.stop(stopping);
       await demo.stop();
@@ -147,18 +162,50 @@ async function makeAccessToken(url: string, demo: Demo): Promise<string> {
   return z.object({ token: z.string() }).parse(await answer.json()).token;
 }
 
-/** Reserves a port until it is released. If another process takes it before the service listens, the start fails with that error. */
-async function freePort(host: string): Promise<{ port: number; release(): Promise<unknown> }> {
-  const server = createServer().listen(0, host);
-  await once(server, 'listening');
+interface ReservedPort {
+  port: number;
+  release(): Promise<unknown>;
+}
+
+/**
+ * Reserves a port until it is released. If another process takes it before the service listens, the start fails with that error.
+ *
+ * @throws Error with a sentence about `--port` or `--host`
+ */
+async function reservePort({ host, port }: Pick<SandboxOptions, 'host' | 'port'>): Promise<ReservedPort> {
+  const server = createServer().listen(port, host);
+  await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
+    throw new Error(portProblem(host, port, error), { cause: error });
+  });
   const address = server.address();
   return {
-    port: typeof address === 'object' && address ? address.port : 0,
-    release() {
+    port: typeof address === 'object' && address ? address.port : port,
+    async release() {
+      if (!server.listening) return;
       server.close();
-      return once(server, 'close');
+      await once(server, 'close');
     },
   };
+}
+
+function portProblem(host: string, port: number, { code, message }: NodeJS.ErrnoException): string {
+  if (code === 'EADDRINUSE') return `port ${port} of ${host} is in use by another program: choose a free port, such as --port 8081`;
+  if (code === 'EACCES') return `port ${port} needs rights that you do not have: choose a port above 1023, such as --port 8081`;
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') return `--host ${host} is no address of this machine`;
+  return message;
+}
+
+/** @throws ConfigError, or Error with a sentence about an option */
+async function checkOptions(options: SandboxOptions): Promise<void> {
+  const { host, port, static: page, data, info } = options;
+  demoConfig({ ...options, url: urlOf(host, port || 8080), pluginsCaFile: join(tmpdir(), 'plugins-ca.crt'), ldap: [] });
+  const check = (option: string, work: Promise<unknown>) =>
+    work.catch((error: NodeJS.ErrnoException) => {
+      throw new Error(`${option} (${error.code})`, { cause: error });
+    });
+  if (page !== undefined) await check(`--static ${page}: the directory has no readable index.html`, access(join(page, 'index.html')));
+  if (data !== undefined) await check(`--data ${data}: the directory cannot be made`, mkdir(data, { recursive: true, mode: 0o700 }));
+  if (info !== undefined) await check(`--info ${info}: the directory cannot be written`, access(dirname(info), constants.W_OK));
 }
 
 interface DemoSettings extends SandboxOptions {
@@ -181,8 +228,9 @@ function demoConfig({ host, port, url, packageRoot, pluginsCaFile, ldap, isPatie
         audiences: ['kubectl'],
       },
       users: { ldap },
-      features: { accessRequests: options.accessRequests === true },
-      lists: { preset: 'workloads' },
+      ...(options.minimal
+        ? { features: { userBindings: false, accessTokens: false } }
+        : { features: { accessRequests: true }, lists: { preset: 'workloads' } }),
       ...(options.smtpPort !== undefined && {
         smtp: { host: '127.0.0.1', port: options.smtpPort, tls: 'none', from: 'Atrium demo <atrium@example.com>' },
       }),
@@ -205,25 +253,43 @@ function demoConfig({ host, port, url, packageRoot, pluginsCaFile, ldap, isPatie
 
 const inURL = (host: string) => (host.includes(':') ? `[${host}]` : host);
 
+const urlOf = (host: string, port: number) => `http://${shownHost(host)}:${port}`;
+
 /** Returns the name `localhost` for this machine, because browsers have no passkeys at IP addresses. */
 const shownHost = (host: string) => (['127.0.0.1', '::1', '0.0.0.0', '::'].includes(host) ? 'localhost' : inURL(host));
 
 const rights = {
-  admin: 'administers the cluster',
-  manager: 'manages users, groups and bindings',
-  viewer: 'sees users, and the namespace shop',
-  nobody: 'has no role',
+  admin: 'Ada administers the cluster',
+  manager: 'Max manages users, groups and bindings',
+  viewer: 'Vera sees users, and the namespace shop',
+  nobody: 'Noa has no role',
 } as const satisfies Record<DemoRole, string>;
 
+/** The story that the demo is made for: a user, the way through the console, and an approver. */
+const story = `
+See a right requested, approved and ended, with a second browser window:
+  Vera asks      Deployments, storefront, More actions, "Ask for it: Restart": a reason, Ask
+  Ada approves   Requests, the request of viewer@example.com, Approve
+  It ends        when its time is over, or with "End now"
+`;
+
+interface Welcome {
+  demo: Demo;
+  url: string;
+  kubeconfig: string;
+  config: Config;
+  seconds: number;
+}
+
 /** Returns the welcome text, for a screen. Tokens are for scripts, which read them from the file of `--info`. */
-function welcome({ demo, url, kubeconfig, seconds }: { demo: Demo; url: string; kubeconfig: string; seconds: number }): string {
+function welcome({ demo, url, kubeconfig, config, seconds }: Welcome): string {
   const people = demo.people.map(({ email, role, password }) => `  ${email.padEnd(21)} ${password}   ${rights[role]}`);
   return `
 Atrium is ready after ${seconds.toFixed(1)} s: ${url}
 
 Open this address in a browser and log in as a user of the demo:
 ${people.join('\n')}
-
+${config.features.accessRequests ? story : ''}
 Or try:
   curl '${url}/api/v1/modules?pretty=true'
   kubectl --kubeconfig ${kubeconfig} get users

@@ -6,11 +6,11 @@ import { createAuthority, createServerCertificate } from '@atrium/embedded-clust
 import { Cluster } from '@atrium/embedded-cluster/cluster.ts';
 import type { KubernetesObject } from '@atrium/embedded-cluster/objects.ts';
 import { parseAllDocuments } from 'yaml';
+import { demoAccessPolicy, demoAccessRequests } from './access.ts';
 import { demoDirectory, LdapServer } from './ldap-server.ts';
 import {
   type DemoPerson,
   type DemoRole,
-  demoAccessPolicy,
   demoBindings,
   demoConfigMaps,
   demoExtensions,
@@ -30,8 +30,8 @@ export interface DemoOptions {
   host: string;
   /** Number of generated users beside the named ones. */
   users: number;
-  /** Installs the policy of `--access-requests`. */
-  hasAccessRequests?: boolean;
+  /** Leaves out UserBindings, access requests and their policy, which the service of a minimal installation does not serve. */
+  isMinimal?: boolean;
   /** Directory for the cluster's objects; without it they are in memory. */
   dataDirectory?: string;
   /** deploy/manifests. */
@@ -91,7 +91,7 @@ const serviceAccount = `system:serviceaccount:${demoNamespace}:atrium`;
 export async function startDemo({
   host,
   users,
-  hasAccessRequests = false,
+  isMinimal = false,
   dataDirectory,
   manifests,
   plugin,
@@ -108,7 +108,7 @@ export async function startDemo({
     const now = new Date();
     const objects = [...demoBindings(people), ...demoConfigMaps(), ...people.map((person) => demoUser(person, now)), ...demoGroups(people)];
     await applyMany(cluster, objects);
-    await cluster.apply(...demoExtensions, ...plugin, ...demoFirstRevisions(), await demoCertificate(now));
+    await cluster.apply(...(isMinimal ? [] : demoExtensions), ...plugin, ...demoFirstRevisions(), await demoCertificate(now));
     await setPasswords(cluster, people, passwords);
   }
   const rollout = new AbortController();
@@ -119,7 +119,7 @@ export async function startDemo({
     );
   // Applied last, because the policy lets only the service create users of a directory.
   await cluster.apply(...(await readFiles(manifests, ['admission-policy.yaml'])));
-  if (hasAccessRequests) await cluster.apply(...(await readFiles(manifests, ['access-requests.yaml'])), demoAccessPolicy);
+  if (!isMinimal) await installAccess(cluster, manifests);
   const signedIn = await signIn(cluster, people, passwords);
   const serviceToken = await cluster.issueToken(
     {
@@ -135,6 +135,14 @@ export async function startDemo({
     await Promise.all([cluster.stop(), directory.stop()]);
   };
   return { cluster, serviceToken, webhookToken, people: signedIn, images: demoImages, users: people.length, directory, stop };
+}
+
+/** Lets users ask for access. A new cluster gets requests. */
+async function installAccess(cluster: Cluster, manifests: URL): Promise<void> {
+  await cluster.apply(...(await readFiles(manifests, ['access-requests.yaml'])), demoAccessPolicy);
+  if (!cluster.isNew) return;
+  for (const { request, history } of demoAccessRequests(new Date(), (key) => cluster.get(key)))
+    for (const { time, status } of history) await cluster.applyAt(time, serviceAccount, { ...request, status });
 }
 
 /** Applies the second revisions after the controllers have seen the first ones, and a stuck one after the first one is available. */

@@ -175,25 +175,6 @@ export const demoExtensions: readonly KubernetesObject[] = [
   },
 ];
 
-/** Lets the viewer ask for `edit` in the shop. Its administrators decide. */
-export const demoAccessPolicy: KubernetesObject = {
-  apiVersion: 'auth.platform.io/v1',
-  kind: 'AccessPolicy',
-  metadata: { name: 'shop-edit' },
-  spec: {
-    displayName: 'Edit the shop for a while',
-    subjects: [{ kind: 'User', name: 'viewer@example.com' }],
-    roleRefs: ['edit'],
-    scope: { namespaces: { names: ['shop'] } },
-    maxSeconds: 8 * 3600,
-    approvals: 1,
-    approvers: [
-      { kind: 'User', name: 'admin@example.com' },
-      { kind: 'User', name: 'manager@example.com' },
-    ],
-  },
-};
-
 /** Returns a ClusterRoleBinding for each role of each user. */
 export const demoBindings = (people: readonly DemoPerson[]): KubernetesObject[] =>
   people.flatMap(({ email, role }) =>

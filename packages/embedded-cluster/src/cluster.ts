@@ -141,6 +141,12 @@ export class Cluster {
     return objects.map((object) => applyObject(this.#parts.backend, object, { user, replaces: true }));
   }
 
+  /** Applies objects in the name of a user at a time in the past, for a cluster with a history. @throws StatusError */
+  async applyAt(time: Date, username: string, ...objects: KubernetesObject[]): Promise<KubernetesObject[]> {
+    const backend = { ...this.#parts.backend, now: () => time };
+    return objects.map((object) => applyObject(backend, object, { user: { ...administrator, username }, replaces: true }));
+  }
+
   /** Returns the object of that kind and name, if it exists. */
   get({ apiVersion, kind, metadata }: KubernetesObject): KubernetesObject | undefined {
     const { backend } = this.#parts;

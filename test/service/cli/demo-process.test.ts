@@ -1,10 +1,13 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect } from 'chai';
 import { z } from 'zod';
+import { runSandbox, type SandboxOptions } from '../../../src/sandbox.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { Command } from '../../support/command.ts';
 import { freePort } from '../../support/free-port.ts';
@@ -35,28 +38,64 @@ describe('the process of the demo', () => {
     await rm(directory, { recursive: true });
   });
 
-  it('lets the viewer ask for a role with --access-requests', async () => {
+  it('has neither bindings, tokens nor access requests with --minimal', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'atrium-test-'));
     const info = join(directory, 'info.json');
-    const demo = new Command(['sandbox', '--port', `${await freePort()}`, '--users', '0', '--access-requests', '--info', info]);
+    const demo = new Command(['sandbox', '--port', `${await freePort()}`, '--users', '0', '--minimal', '--info', info]);
     await eventually(
       () => demo.process.exitCode !== null || demo.stdout.includes('Ctrl-C'),
       (isReady) => isReady,
     );
-    const { url, people } = z
-      .object({ url: z.string(), people: z.array(z.object({ email: z.string(), token: z.string() })) })
-      .parse(JSON.parse(await readFile(info, 'utf8')));
-    const viewer = people.find(({ email }) => email === 'viewer@example.com')?.token;
-    const options = `${url}/auth/v1/accessrequests/options?verb=patch&group=apps&resource=deployments&namespace=shop`;
-    await eventually(
-      async () => {
-        const answer = await fetch(options, { headers: { authorization: `Bearer ${viewer}` } });
-        return answer.status === 200 && JSON.stringify(await answer.json());
-      },
-      (text) => text !== false && text.includes('"policy":"shop-edit"') && text.includes('"role":"edit"'),
+    expect(demo.stderr).to.equal('');
+    const file = z.object({ url: z.string(), people: z.array(z.object({ email: z.string(), token: z.string() })) });
+    const { url, people } = file.parse(JSON.parse(await readFile(info, 'utf8')));
+    const { token } = people.find(({ email }) => email === 'admin@example.com') ?? {};
+    const paths = [
+      '/auth/v2/users',
+      '/auth/v2/userbindings',
+      '/auth/v1/accesstokens',
+      '/auth/v1/accessrequests',
+      '/apis/apps/v1/deployments',
+    ];
+    const statuses = await Promise.all(
+      paths.map(async (path) => (await fetch(`${url}${path}`, { headers: { authorization: `Bearer ${token}` } })).status),
     );
+
+    expect(statuses).to.deep.equal([200, 404, 404, 404, 404]);
+    expect(demo.stdout).not.to.include('Vera asks');
     demo.signal('SIGINT');
     expect((await demo.finished).code).to.equal(0);
+    await rm(directory, { recursive: true });
+  });
+
+  it('refuses a wrong option with a sentence about it, before it builds or starts anything', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'atrium-test-'));
+    const file = join(directory, 'file');
+    await writeFile(file, '');
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as AddressInfo;
+    const refusals = [
+      [{ port }, `port ${port} of 127.0.0.1 is in use by another program`],
+      [{ host: '192.0.2.1' }, '--host 192.0.2.1 is no address of this machine'],
+      [{ static: join(directory, 'none') }, 'none: the directory has no readable index.html'],
+      [{ data: join(file, 'below') }, 'below: the directory cannot be made'],
+      [{ info: join(directory, 'none/info.json') }, 'info.json: the directory cannot be written'],
+      [{ origin: ['localhost:5173'] }, 'server.corsOrigins[0]: must be an origin'],
+    ] as const;
+    let prepared = 0;
+    for (const [wrong, sentence] of refusals) {
+      const refused = await runSandbox({
+        ...{ host: '127.0.0.1', port: 0, users: 0, origin: [], redirectUrl: [], environment: {}, packageRoot },
+        ...(wrong as Partial<SandboxOptions>),
+        prepare: async () => {
+          prepared += 1;
+        },
+      }).catch((error: Error) => error.message);
+      expect(refused, JSON.stringify(wrong)).to.be.a('string').that.includes(sentence);
+    }
+    expect(prepared).to.equal(0);
+    taken.close();
     await rm(directory, { recursive: true });
   });
 

@@ -26,6 +26,21 @@ export const objects = z.looseObject({
   items: z.array(z.looseObject({ status: z.looseObject({ conditions: z.array(condition).optional(), phase: z.string().optional() }) })),
 });
 
+export const accessRequests = z.object({
+  items: z.array(
+    z.object({
+      metadata: z.looseObject({ creationTimestamp: z.string() }),
+      spec: z.looseObject({ requester: z.string(), roleRef: z.string(), reason: z.string().optional() }),
+      status: z.looseObject({
+        phase: z.string(),
+        begin: z.string().optional(),
+        until: z.string().optional(),
+        ended: z.string().optional(),
+      }),
+    }),
+  ),
+});
+
 export const loginInfo = z.looseObject({ auth_url: z.string() });
 export const userInfo = z.looseObject({
   name: z.string(),

@@ -9,7 +9,7 @@ import { Command } from '../../support/command.ts';
 import { freePort } from '../../support/free-port.ts';
 import { tokenInText } from '../../support/token-in-text.ts';
 import { Browser } from '../identity/browser.ts';
-import { hasCurl, hasKubectl, infoFile, kubectl, loginInfo, objects, run, userInfo } from './demo-screen.ts';
+import { accessRequests, hasCurl, hasKubectl, infoFile, kubectl, loginInfo, objects, run, userInfo } from './demo-screen.ts';
 
 describe('atrium sandbox, the demo', () => {
   let directory: string;
@@ -67,6 +67,45 @@ describe('atrium sandbox, the demo', () => {
     ]);
     expect(new Set(info.people.map(({ password }) => password))).to.have.property('size', 4);
     expect(demo.stdout).not.to.match(tokenInText).and.not.to.match(/cat_/);
+  });
+
+  it('names the requester, the clicks and the approver of an access request in three lines', () => {
+    const [who, approves, ends] = demo.stdout.split('\n').filter((line) => /^ {2}(Vera asks|Ada approves|It ends) {2}/.test(line));
+
+    expect(who).to.include('Deployments, storefront').and.include('Ask for it');
+    expect(approves).to.include('Requests').and.include('Approve');
+    expect(ends).to.include('End now');
+    expect(demo.stdout)
+      .to.match(/^ {2}viewer@example\.com .* Vera /m)
+      .and.to.match(/^ {2}admin@example\.com .* Ada /m);
+  });
+
+  it('has a request that waits for Ada, and one of Vera whose access has ended at its time', async () => {
+    const list = async (query: string, role: string) =>
+      accessRequests.parse(await (await get(`/auth/v1/accessrequests?${query}`, role)).json()).items;
+    const inbox = await eventually(
+      () => list('inbox=true', 'admin'),
+      (found) => found.length > 0,
+    );
+    const [ended, ...others] = await list('', 'viewer');
+    const { begin = '', until = '', ended: endedAt = '' } = ended?.status ?? {};
+
+    expect(inbox.map(({ spec, status }) => [spec.requester, spec.roleRef, status.phase])).to.deep.equal([
+      ['priya@example.com', 'edit', 'Pending'],
+    ]);
+    expect(inbox[0]?.spec.reason).to.match(/^.{10,}$/);
+    expect(others).to.deep.equal([]);
+    expect(ended?.status).to.deep.include({ phase: 'Ended', reason: 'Expired' });
+    expect([Date.parse(until) - Date.parse(begin), endedAt]).to.deep.equal([3_600_000, until]);
+    expect(Date.parse(ended?.metadata.creationTimestamp ?? '')).to.be.lessThan(Date.parse(begin));
+    expect((await get('/auth/v2/userbindings', 'admin')).status).to.equal(200);
+  });
+
+  it('lets Vera ask for the role edit in the shop', async () => {
+    const path = '/auth/v1/accessrequests/options?verb=patch&group=apps&resource=deployments&namespace=shop';
+    const text = await (await get(path, 'viewer')).text();
+
+    expect(text).to.include('"policy":"shop-edit"').and.include('"role":"edit"');
   });
 
   it('has a storefront with a history and with pods of its last revision only', async () => {
@@ -282,7 +321,15 @@ describe('atrium sandbox, the demo', () => {
       );
       expect(members).to.deep.equal(['jane@example.com amara@example.com tomas@example.com']);
       const category = (await lines('platform-auth', '-o', 'name')).map((name) => name.split('.')[0]);
-      expect([...new Set(category)].sort()).to.deep.equal(['accesstoken', 'consoleplugin', 'group', 'user', 'userbinding']);
+      expect([...new Set(category)].sort()).to.deep.equal([
+        'accesspolicy',
+        'accessrequest',
+        'accesstoken',
+        'consoleplugin',
+        'group',
+        'user',
+        'userbinding',
+      ]);
       expect(await lines('revokedtokens,identityrecords', '-A', '-o', 'name')).not.to.deep.equal(['']);
     });
 
