@@ -8,6 +8,7 @@
  *
  * Run: npm run build [-- --outfile elsewhere/atrium.js]
  */
+import './help.ts';
 import { globSync } from 'node:fs';
 import { copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, parse } from 'node:path';

@@ -3,6 +3,7 @@
  *
  * Run: npm run site; npm run site -- serve
  */
+import './help.ts';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { hash } from 'node:crypto';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -5,6 +5,7 @@
  * Run: npm run web; npm run web:dev (a server that rebuilds what changes, in front of a running demo).
  * With --if-changed it does nothing while web/dist was made from these sources; with --types it writes the types alone.
  */
+import './help.ts';
 import { hash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';

@@ -1,3 +1,9 @@
+/**
+ * Writes the generated files of the chart: the schema of its values, the default configuration and its README.
+ *
+ * Run after a change of a setting or of values.yaml: npm run chart
+ */
+import './help.ts';
 import { writeFileSync } from 'node:fs';
 import { chartDirectory, defaultsFile, readmeFile, valuesSchemaFile } from './chart/values-files.ts';
 

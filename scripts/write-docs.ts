@@ -1,3 +1,9 @@
+/**
+ * Writes the generated parts of the documentation: the settings, the table of audit events, and the folders of the architecture.
+ *
+ * Run after a change of a setting, of an audit event or of a folder: npm run docs
+ */
+import './help.ts';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { withAuditTable } from '../src/audit/audit-events.ts';
 import { configurationReference } from '../src/config/reference.ts';

@@ -6,6 +6,7 @@
  * Run: npm run executable [-- --platform darwin-arm64 --node FILE --outdir dist]
  * See https://nodejs.org/api/single-executable-applications.html
  */
+import './help.ts';
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

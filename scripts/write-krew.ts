@@ -4,6 +4,7 @@
  *
  * Run: npm run krew -- --uri https://downloads.example.com/atrium [--outdir dist]
  */
+import './help.ts';
 import { execFile } from 'node:child_process';
 import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,3 +1,9 @@
+/**
+ * Writes deploy/manifests from the chart, by Helm of the pinned version.
+ *
+ * Run after a change of the chart: npm run manifests
+ */
+import './help.ts';
 import { writeFile } from 'node:fs/promises';
 import { helmProgram } from '../test/cluster/build.ts';
 import { manifestFiles, manifestsDirectory } from './chart/manifests.ts';
