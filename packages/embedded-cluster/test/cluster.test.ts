@@ -87,7 +87,7 @@ describe('the embedded cluster', () => {
     expect(unknown).to.be.instanceOf(StatusError).with.nested.property('status.code', 400);
   });
 
-  it('compacted, answers the next page with 410 and a token that continues with current objects', async () => {
+  it('answers the next page after a compaction with 410 and a token that continues with current objects', async () => {
     await cluster.apply(configMap('page-a'), configMap('page-b'), configMap('page-c'));
     const first = await admin.send('GET', `${configMaps}?limit=1`);
     const next = valueAt(first.body, ['metadata', 'continue']);
@@ -107,7 +107,7 @@ describe('the embedded cluster', () => {
       .and.not.include(`"name":${JSON.stringify(valueAt(first.body, ['items', '0', 'metadata', 'name']))}`);
   });
 
-  it('compacted, ends a watch from before with an ERROR event of 410', async () => {
+  it('ends a watch from before a compaction with an ERROR event of 410', async () => {
     const [old] = await cluster.apply(configMap('watched'));
     await cluster.apply({ ...configMap('watched'), data: { a: '2' } });
     cluster.compact();

@@ -23,6 +23,6 @@ describe('a schedule of the embedded cluster', () => {
     ['', '2026-03-01T00:00:00Z', false],
   ];
   for (const [schedule, time, runs, timeZone] of cases)
-    it(`'${schedule}' ${runs ? 'runs' : 'rests'} at ${time}${timeZone ? ` in ${timeZone}` : ''}`, () =>
+    it(`${runs ? 'runs' : 'rests'} at ${time}${timeZone ? ` in ${timeZone}` : ''}: '${schedule}'`, () =>
       expect(runsAt(schedule, new Date(time), timeZone)).to.equal(runs));
 });

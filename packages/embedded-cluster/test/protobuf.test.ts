@@ -158,7 +158,7 @@ describe('a request in protobuf', () => {
     });
   });
 
-  it('that breaks off is answered 400, and nothing is written', async () => {
+  it('is answered 400 if it breaks off, and writes nothing', async () => {
     const answer = await send('POST', configMaps, named('broken', '1').subarray(0, -1));
 
     expect(answer.status).to.equal(400);

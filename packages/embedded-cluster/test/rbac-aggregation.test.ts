@@ -5,7 +5,7 @@ import { Store } from '@atrium/embedded-cluster/store.ts';
 import { expect } from 'chai';
 import { ada, clusterBinding, clusterRole, Objects, rule, toUser } from './rbac-objects.ts';
 
-describe('RBAC, aggregation', () => {
+describe('an aggregated ClusterRole', () => {
   let objects: Objects;
   let rbac: Rbac;
   beforeEach(() => {
@@ -32,7 +32,7 @@ describe('RBAC, aggregation', () => {
     rules: [rule(['get'], [''], [resource])],
   });
 
-  it('gives the rules of every role that a selector matches', () => {
+  it('has the rules of every role that a selector matches', () => {
     objects.add('clusterroles', labelled('a', { to: 'view' }, 'pods'), labelled('b', { to: 'edit', tier: 'x' }, 'secrets'));
     objects.add('clusterroles', labelled('c', {}, 'nodes'));
     objects.add(
@@ -75,7 +75,7 @@ describe('RBAC, aggregation', () => {
     expect(may(ada, { verb: 'get', resource: 'pods' })).to.equal(true);
   });
 
-  it('without a selector gives nothing, not even rules of its own', () => {
+  it('has no rules without a selector, not even its own', () => {
     const rules = [rule(['*'], ['*'], ['*'])];
     objects.add('clusterroles', clusterRole('none', rules, { aggregationRule: {} }), clusterRole('other', rules));
     objects.add('clusterrolebindings', clusterBinding('none', 'none', toUser('ada')));

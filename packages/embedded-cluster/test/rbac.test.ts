@@ -150,7 +150,7 @@ describe('RBAC', () => {
       expect(may(ada, { verb: 'get', resource: 'pods' })).to.equal(false);
     });
 
-    it('without their role grant nothing and say so', () => {
+    it('grant nothing without their role, and say so', () => {
       objects.add('clusterrolebindings', clusterBinding('a', 'gone', toUser('ada')), clusterBinding('b', 'gone', toUser('ada')));
       objects.add('rolebindings', binding('c', 'shop', 'Role', 'lost', toUser('ada')));
 
@@ -162,7 +162,7 @@ describe('RBAC', () => {
       );
     });
 
-    it('and roles that cannot be read grant nothing', () => {
+    it('grant nothing if they or their roles cannot be read', () => {
       objects.add(
         'clusterroles',
         clusterRole('broken', [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'], resourceNames: 'one' }]),

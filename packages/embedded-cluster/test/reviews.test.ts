@@ -129,7 +129,7 @@ describe('access reviews of the embedded cluster', () => {
     expect(review('selfsubjectaccessreviews', { spec })).to.deep.include({ spec });
   });
 
-  it('about another user name a user or a group', () => {
+  it('require a user or a group if they are about another user', () => {
     expect(causes('subjectaccessreviews', { spec: { resourceAttributes } })).to.deep.equal([
       'spec.user: Invalid value: "": at least one of user or group must be specified',
     ]);
@@ -204,7 +204,7 @@ describe("reviews of the caller's identity", () => {
       });
     });
 
-    it('report one that is invalid', async () => {
+    it('report an invalid token', async () => {
       const { token } = await issuer.issue({ user: ada, audiences: ['a'], expiresInSeconds: 600 });
 
       for (const spec of [{ token: 'x' }, { token }, { token, audiences: ['b'] }]) {

@@ -174,10 +174,10 @@ describe('custom resources against their schema', () => {
     });
   });
 
-  describe('a schema is refused', () => {
+  describe('a schema', () => {
     const rule = (expression: string, more: object = {}) => ({ 'x-kubernetes-validations': [{ rule: expression, ...more }] });
 
-    it('for a keyword that is not enforced', () => {
+    it('is refused for a keyword that is not enforced', () => {
       for (const keyword of [
         'allOf',
         'anyOf',
@@ -196,43 +196,43 @@ describe('custom resources against their schema', () => {
       }
     });
 
-    it('with the place of the mistake', () => {
+    it('is refused with the place of the mistake', () => {
       expect(refusal(schemaWith({ a: { type: 'string', allOf: [] } }))).to.contain('openAPIV3Schema.properties.spec.properties.a');
     });
 
-    it('for a place without a type', () => {
+    it('is refused for a place without a type', () => {
       expect(refusal(schemaWith({ a: {} }))).to.contain('must have a type');
       expect(refusal(schemaWith({ a: { type: 'text' } }))).to.contain('properties.a.type');
       for (const nothing of [undefined, null, 'x', []]) expect(refusal(nothing)).to.contain('openAPIV3Schema');
     });
 
-    it('for a format that is not checked', () => {
+    it('is refused for a format that is not checked', () => {
       for (const format of ['email', 'uri', 'of-our-own']) {
         expect(refusal(schemaWith({ a: { type: 'string', format } }))).to.contain('properties.a.format');
       }
     });
 
-    it('for an invalid pattern', () => {
+    it('is refused for an invalid pattern', () => {
       for (const pattern of ['(', '[b-a]']) {
         expect(refusal(schemaWith({ a: { type: 'string', pattern } })), pattern).to.contain('properties.a.pattern');
       }
     });
 
-    it('for a rule that does not parse', () => {
+    it('is refused for a rule that does not parse', () => {
       expect(refusal(schemaWith({ a: { type: 'string', ...rule('self ==') } }))).to.contain('x-kubernetes-validations[0].rule');
     });
 
-    it('for a rule with names that it could not look up', () => {
+    it('is refused for a rule with unknown names', () => {
       expect(refusal(schemaWith({ a: { type: 'string', ...rule('other') } }))).to.contain('other');
     });
 
-    it('for the optional members of a rule', () => {
+    it('is refused for the optional members of a rule', () => {
       for (const more of [{ reason: 'FieldValueForbidden' }, { messageExpression: "'no'" }, { optionalOldSelf: true }]) {
         expect(refusal(schemaWith({}, rule('true', more)))).to.contain('Unrecognized key');
       }
     });
 
-    it('for a transition rule where items have no past', () => {
+    it('is refused for a transition rule on items without an identity', () => {
       const items = { type: 'string', ...rule('self == oldSelf') };
 
       expect(refusal(schemaWith({ a: { type: 'array', items } }))).to.contain('oldSelf has no meaning inside this list');

@@ -80,7 +80,7 @@ describe('tokens of the embedded cluster', () => {
     expect(await issuer.verify(token)).to.equal(undefined);
   });
 
-  it('for another audience are refused, unless the review names that audience', async () => {
+  it('are refused for another audience, unless the review names it', async () => {
     const { token } = await issuer.issue({ user: ada, audiences: ['vault', 'registry'], expiresInSeconds: 600 });
 
     expect(await issuer.verify(token)).to.equal(undefined);
@@ -96,7 +96,7 @@ describe('tokens of the embedded cluster', () => {
     expect(await other.verify(token)).to.equal(undefined);
   });
 
-  it('with anything changed are refused', async () => {
+  it('are refused after any change', async () => {
     const { token } = await issuer.issue({ user: ada, expiresInSeconds: 600 });
     const [header = '', payload = '', signature = ''] = token.split('.');
     const asAdmin = Buffer.from(JSON.stringify({ ...decodeJwt(token), sub: 'system:admin' })).toString('base64url');
@@ -109,7 +109,7 @@ describe('tokens of the embedded cluster', () => {
     }
   });
 
-  it('signed with another algorithm or key are refused', async () => {
+  it('are refused if another algorithm or key signs them', async () => {
     const claims = decodeJwt((await issuer.issue({ user: ada, expiresInSeconds: 600 })).token);
     const { privateKey } = await generateKeyPair('ES256', { extractable: true });
     const publicKey = JSON.stringify({ ...(await issuer.exportKey()), d: undefined });

@@ -73,11 +73,11 @@ describe('the address of a client behind trusted proxies', () => {
   };
 
   for (const [header, source] of Object.entries(sources))
-    it(`cases/06 ${JSON.stringify(header.slice(0, 60))} is ${source}`, async () => {
+    it(`cases/06 is ${source} by ${JSON.stringify(header.slice(0, 60))}`, async () => {
       expect(await sourceOf(`X-Forwarded-For: ${header}\r\n`)).to.equal(source);
     });
 
-  it('cases/06 several headers are one list', async () => {
+  it('cases/06 is found in several headers as in one list', async () => {
     expect(await sourceOf('X-Forwarded-For: 203.0.113.8:51001\r\nX-Forwarded-For: 10.0.0.2:8080\r\n')).to.equal('203.0.113.8');
   });
 

@@ -120,7 +120,7 @@ describe('a connection to the API server', () => {
       expect(seenTokens().filter((token) => token === 'Bearer second')).to.have.length(4);
     });
 
-    it('FLT-08 a watch that is refused continues with the new token', async () => {
+    it('FLT-08 continues a refused watch with the new token', async () => {
       const resource = new FakeResource('/api/v1/things');
       resource.put('a', '1');
       await write('token', 'first');

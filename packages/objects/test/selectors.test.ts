@@ -39,12 +39,12 @@ describe('a label selector', () => {
     ['notin=a', false],
   ];
   for (const [selector, matches] of rows) {
-    it(`${JSON.stringify(selector)} ${matches ? 'selects' : 'leaves out'} what it should`, () => {
+    it(`${matches ? 'selects' : 'leaves out'} an object: ${JSON.stringify(selector)}`, () => {
       expect(parseLabelSelector(selector)(production)).to.equal(matches);
     });
   }
 
-  it('for an empty value selects an empty label, not an absent one', () => {
+  it('selects an empty label by an empty value, not an absent one', () => {
     expect(parseLabelSelector('env=')({ env: '' })).to.equal(true);
     expect(parseLabelSelector('env=')({})).to.equal(false);
   });
@@ -68,7 +68,7 @@ describe('a label selector', () => {
     ['!', /found '', expected: identifier/],
   ];
   for (const [selector, message] of broken) {
-    it(`${JSON.stringify(selector.slice(0, 12))} is refused with 400 and the reason`, () => {
+    it(`is refused with 400 and the reason: ${JSON.stringify(selector.slice(0, 12))}`, () => {
       const refused = refusal(() => parseLabelSelector(selector));
 
       expect(refused?.code).to.equal(400);
@@ -91,7 +91,7 @@ describe('a field selector', () => {
     expect(parseFieldSelector('a=x\\,y\\=z\\\\')).to.deep.equal([{ field: 'a', operator: '=', value: 'x,y=z\\' }]);
   });
 
-  it('that makes no sense is refused with 400 and the reason', () => {
+  it('is refused with 400 and the reason if it is invalid', () => {
     expect(refusal(() => parseFieldSelector('abc'))).to.deep.equal({
       code: 400,
       message: "invalid selector: 'abc'; can't understand 'abc'",

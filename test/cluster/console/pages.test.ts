@@ -38,7 +38,7 @@ describe('the pages of the cluster on the console', () => {
 
   for (const { name, screen } of screens) {
     for (const { what, path, text, button } of pages) {
-      it(`${what}, ${name}: has no barrier, and keeps to its policy`, async () => {
+      it(`have no barrier, and keep to their policy: ${what}, ${name}`, async () => {
         const page = await suite.open('admin', path, screen);
         if (button !== undefined) await press(page, button);
         await page.getByRole('main').getByText(text).first().waitFor();

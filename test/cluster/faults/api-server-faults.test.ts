@@ -13,7 +13,7 @@ const isShort = (request: ProxiedRequest) => !request.isWatch;
 const isUsers = ({ path, method }: ProxiedRequest) => path === nativeUsers && method === 'GET';
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-describe('between the service and its API server', () => {
+describe('the service on faults of its API server', () => {
   const cluster = theRealCluster();
   const proxy = forSuite(() => cluster.proxy());
   const service = forSuite(() => cluster.service({ connection: proxy.url, config: { kubernetes: { requestTimeout: '3s' } } }));
@@ -22,7 +22,7 @@ describe('between the service and its API server', () => {
   before(() => whenReady(service, 'identity-provider'));
   afterEach(() => proxy.mend());
 
-  it('FLT-04 30 s of slowness: 504 at the deadline for each call, while other requests are answered and watches go on', async () => {
+  it('FLT-04 answers 504 at the deadline of each call that takes 30 s, while other requests are answered and watches go on', async () => {
     proxy.inject(delay(30_000), isShort);
     const slow = Array.from({ length: 150 }, (_, turn) => ask(service, turn % 2 ? nativeUsers : usersList, { token: viewer() }));
     await cluster.admin.apply(plugin('while-slow'));
@@ -41,7 +41,7 @@ describe('between the service and its API server', () => {
     await expectFollows(cluster, service);
   });
 
-  describe('FLT-06 no change is missed', () => {
+  describe('FLT-06 with watches', () => {
     /** Faults of the watches, and of all matching requests until the proxy is mended. */
     const faults: [string, Fault, (request: ProxiedRequest) => boolean][] = [
       ['watches are reset', reset, isWatch],
@@ -54,7 +54,7 @@ describe('between the service and its API server', () => {
       ['nothing is answered', silence, () => true],
     ];
     for (const [index, [what, fault, matches]] of faults.entries()) {
-      it(`FLT-06 when ${what}`, async () => {
+      it(`FLT-06 misses no change when ${what}`, async () => {
         const [stays, goes, comes] = ['stays', 'goes', 'comes'].map((name) => `${name}-${index}@example.com`) as [string, string, string];
         await cluster.admin.apply(aUser(stays), aUser(goes));
         await eventually(
@@ -75,7 +75,7 @@ describe('between the service and its API server', () => {
       });
     }
 
-    it('FLT-06 when the API server itself has forgotten the version', async () => {
+    it('FLT-06 misses no change when the API server itself has forgotten the version', async () => {
       const [goes, comes] = ['forgotten@example.com', 'new@example.com'] as const;
       await cluster.admin.apply(aUser(goes));
       await eventually(
@@ -100,7 +100,7 @@ describe('between the service and its API server', () => {
 });
 
 /** The deadline is so long that no call on a busy machine reaches it. */
-describe('between a service with long deadlines and its API server', () => {
+describe('the service with long deadlines on faults of its API server', () => {
   const cluster = theRealCluster();
   const proxy = forSuite(() => cluster.proxy());
   const service = forSuite(() => cluster.service({ connection: proxy.url, config: { kubernetes: { requestTimeout: '25s' } } }));
@@ -110,7 +110,7 @@ describe('between a service with long deadlines and its API server', () => {
   before(() => whenReady(service, 'identity-provider'));
   afterEach(() => proxy.mend());
 
-  it('FLT-04 half an answer: 503, or an aborted answer if it had begun, never a complete one', async () => {
+  it('FLT-04 answers 503 to half an answer, or aborts an answer that had begun, and never completes it', async () => {
     proxy.inject(halfAnswer, isShort);
     expectFault(await ask(service, usersList, { token: viewer() }), 503);
     const forwarded = await ask(service, nativeUsers, { token: viewer() }).catch(() => undefined);
@@ -119,7 +119,7 @@ describe('between a service with long deadlines and its API server', () => {
     expect((await ask(service, nativeUsers, { token: viewer() })).status).to.equal(200);
   });
 
-  it('FLT-05 429 once: reads are retried when the API server asks for it', async () => {
+  it('FLT-05 retries reads when the API server asks for it by 429', async () => {
     // The service watches users with its own account meanwhile.
     const isMeant = (request: ProxiedRequest) => isUsers(request) && isViewers(request);
     proxy.inject(refuse(429, 'TooManyRequests', { 'retry-after': '1' }), isMeant, 1);
@@ -130,7 +130,7 @@ describe('between a service with long deadlines and its API server', () => {
     expect(proxy.requests.filter(isMeant)).to.have.length(2);
   });
 
-  it('FLT-05 429 for ever: three attempts at most, then the caller gets it', async () => {
+  it('FLT-05 makes three attempts at most, then answers the caller 429', async () => {
     proxy.inject(refuse(429, 'TooManyRequests', { 'retry-after': '1' }), isShort);
     for (const [path, calls] of [
       [nativeUsers, 3],
@@ -146,7 +146,7 @@ describe('between a service with long deadlines and its API server', () => {
     }
   });
 
-  it('FLT-06 when a list expires between its pages', async () => {
+  it('FLT-06 misses no change when a list expires between its pages', async () => {
     const emails = Array.from({ length: 510 }, (_, index) => `many-${index}@example.com`);
     for (let from = 0; from < emails.length; from += 30) {
       await Promise.all(emails.slice(from, from + 30).map((email) => cluster.admin.apply(aUser(email, { labels: { many: 'true' } }))));

@@ -25,7 +25,7 @@ describe('a black hole', () => {
 
   before(() => whenReady(service));
 
-  it('FLT-02 FLT-06 that swallows API server and issuer: known tokens stay valid, no deletion is missed, and it recovers', async () => {
+  it('FLT-02 FLT-06 swallows API server and issuer: known tokens stay valid, no deletion is missed, and the service recovers', async () => {
     const goes = 'swallowed@example.com';
     await cluster.admin.apply(aUser(goes));
     await eventually(

@@ -37,7 +37,7 @@ class Clocks {
   }
 }
 
-describe('FLT-12', () => {
+describe('FLT-12 the service whose clock is wrong', () => {
   const cluster = theRealCluster();
   const issuer = forSuite(() => Issuer.start(cluster));
   const services: Service[] = [];
@@ -70,7 +70,7 @@ describe('FLT-12', () => {
   const cookieOf = ({ cookies }: Browser) => [...cookies].map((pair) => pair.join('=')).join('; ');
 
   for (const off of [minute, -minute]) {
-    it(`FLT-12 a clock that is ${off} s off: everything works`, async () => {
+    it(`FLT-12 works with a clock that is ${off} s off`, async () => {
       const service = await start(new Clocks(off));
       const { browser, callback } = await issuer.logIn(service);
       expect(callback.status).to.equal(200);
@@ -82,7 +82,7 @@ describe('FLT-12', () => {
       expect((await ask(service, usersList, { token: cluster.token('viewer') })).status).to.equal(200);
     });
 
-    it(`FLT-12 two replicas with clocks ${off} s apart: a login that begins on one ends on the other, and is valid on both`, async () => {
+    it(`FLT-12 completes a login that begins on another replica, with clocks ${off} s apart, valid on both`, async () => {
       const [one, other] = [await start(new Clocks(off)), await start(new Clocks())];
       const on = (service: Service, browser: Browser, path: string) =>
         fetch(`${service.url}${path}`, { headers: { cookie: cookieOf(browser) } });
@@ -101,7 +101,7 @@ describe('FLT-12', () => {
   }
 
   for (const off of [10 * minute, -10 * minute]) {
-    it(`S14 a machine whose clock is ${off} s off: logins and tokens work, by the clock of the API server`, async () => {
+    it(`S14 accepts logins and tokens by the clock of the API server if its own is ${off} s off`, async () => {
       const wallClock = () => new Date(Date.now() + off * 1000);
       const { login, kubernetes } = issuer.config;
       const service = await cluster.service({ connection: cluster.control.url, config: { kubernetes, login }, wallClock });
@@ -120,7 +120,7 @@ describe('FLT-12', () => {
       expect((await ask(service, '/api/v2/token/info', { token })).status).to.equal(200);
     });
 
-    it(`FLT-12 an API server whose clock is ${off} s off: 401, and the log has the reason`, async () => {
+    it(`FLT-12 answers 401 with the reason in the log if the clock of the API server is ${off} s off`, async () => {
       issuer.provider.tokenSeconds = 300;
       try {
         const service = await start(new Clocks(off));
@@ -144,7 +144,7 @@ describe('FLT-12', () => {
     });
   }
 
-  it('FLT-12 a clock that is set back by 5 min: a session expires at the same moment', async () => {
+  it('FLT-12 expires a session at the same moment after its clock is set back by 5 min', async () => {
     const clocks = new Clocks();
     const service = await start(clocks, { login: { session: { idle: '4m', absolute: '10m' } } });
     const { browser } = await issuer.logIn(service);
@@ -155,7 +155,7 @@ describe('FLT-12', () => {
     expect((await browser.info('v2')).status, 'idle').to.equal(401);
   });
 
-  it('FLT-12 a clock that is set back by 5 min: a session in use ends at its absolute expiry', async () => {
+  it('FLT-12 ends a session in use at its absolute expiry after its clock is set back by 5 min', async () => {
     const clocks = new Clocks();
     const service = await start(clocks, { login: { session: { idle: '4m', absolute: '6m' } } });
     const { browser } = await issuer.logIn(service);
@@ -171,7 +171,7 @@ describe('FLT-12', () => {
     expect((await browser.info('v2')).status).to.equal(401);
   });
 
-  it('FLT-12 a clock that is set back by 5 min: a lockout expires at the same moment', async () => {
+  it('FLT-12 ends a lockout at the same moment after its clock is set back by 5 min', async () => {
     const email = 'put-back@example.com';
     await addLocalUser(cluster, email, password);
     const clocks = new Clocks();

@@ -25,7 +25,7 @@ const definitions = new URL('../../../deploy/manifests/crds/', import.meta.url);
 const definitionPath = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const needsNoUsers = ['/', '/healthz', '/readyz', '/api/v1/i18n/languages', '/api/v1/envs', '/api/v1/modules', '/api/v1/console-plugins'];
 
-describe('FLT-13', () => {
+describe('FLT-13 the service without definitions or manifests', () => {
   const cluster = theRealCluster();
   const issuer = forSuite(() => Issuer.start(cluster));
   const viewer = () => cluster.token('viewer');
@@ -65,7 +65,7 @@ describe('FLT-13', () => {
     );
   }
 
-  it('FLT-13 definitions that are missing at the start: users and sessions are 503, the rest works, and it recovers', async () => {
+  it('FLT-13 answers 503 for users and sessions if their definitions are missing at the start, serves the rest, and recovers', async () => {
     await removeDefinitions();
     const time = new Clock();
     const service = await start({ now: time.now, clock: time.clock });
@@ -92,7 +92,7 @@ describe('FLT-13', () => {
     }
   });
 
-  it('FLT-13 the definition of users is deleted during sessions: users are 503, their sessions end, and it recovers', async () => {
+  it('FLT-13 answers 503 for users whose definition is deleted during sessions, ends the sessions, and recovers', async () => {
     const service = await start();
     try {
       await whenReady(service);
@@ -120,7 +120,7 @@ describe('FLT-13', () => {
     }
   });
 
-  it('FLT-13 the definition of sessions is deleted: their users are logged out, bearer tokens work, and it recovers', async () => {
+  it('FLT-13 logs users out when the definition of sessions is deleted, accepts bearer tokens, and recovers', async () => {
     const service = await start();
     try {
       await whenReady(service);
@@ -143,7 +143,7 @@ describe('FLT-13', () => {
     }
   });
 
-  it('FLT-13 a broken plugin is left out, and the others stay', async () => {
+  it('FLT-13 leaves a broken plugin out, and keeps the others', async () => {
     const service = await start();
     try {
       await cluster.admin.apply(plugin('good'), plugin('spoilt'));

@@ -24,7 +24,7 @@ const users = z.object({
 });
 const sessions = z.object({ items: z.array(z.object({ spec: z.object({ subjectName: z.string() }) })) });
 
-describe('FLT-09 an etcd that is killed and restarted', () => {
+describe('FLT-09 the service on an etcd that is killed and restarted', () => {
   const cluster = theRealCluster();
   const issuer = forSuite(() => Issuer.start(cluster));
   const proxy = forSuite(() => cluster.proxy());
@@ -65,7 +65,7 @@ describe('FLT-09 an etcd that is killed and restarted', () => {
     expect(record?.status.groups, email).to.deep.equal(['dev']);
   }
 
-  it('FLT-09 while 200 people log in for the first time: each is 503 or done once', async () => {
+  it('FLT-09 answers 503 to each of 200 first logins, or completes it once', async () => {
     const people = Array.from({ length: 200 }, (_, index) => `etcd-${index}@example.com`);
     const begun = [];
     for (const email of people) begun.push(await begin(email));
@@ -119,7 +119,7 @@ describe('FLT-09 an etcd that is killed and restarted', () => {
 
   for (const [index, [what, isWrite]] of writes.entries()) {
     for (const [turn, [how, fault]] of faults.entries()) {
-      it(`FLT-09 when the write of ${what} is ${how}: 503 without that text, and the next login repairs it`, async () => {
+      it(`FLT-09 answers 503 without the text of etcd, and repairs it at the next login, if the write of ${what} is ${how}`, async () => {
         const email = `half-${index}-${turn}@example.com`;
         const first = await begin(email);
         proxy.inject(fault, isWrite);
@@ -132,7 +132,7 @@ describe('FLT-09 an etcd that is killed and restarted', () => {
     }
   }
 
-  it('FLT-09 when the answer to the write of a session is lost: the created session is used', async () => {
+  it('FLT-09 uses the created session if the answer to its write is lost', async () => {
     const email = 'lost@example.com';
     const { browser, finish } = await begin(email);
     proxy.inject(loseAnswer, ({ method, path }) => method === 'POST' && path.endsWith('/sessions'), 1);

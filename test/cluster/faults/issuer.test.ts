@@ -45,13 +45,13 @@ describe('an issuer', () => {
   }
 
   const outages: [string, (faulty: Issuer) => void][] = [
-    ['that swallows everything', ({ proxy }) => proxy.blackHole()],
-    ['that resets every connection', ({ proxy }) => proxy.inject(reset)],
-    ['that answers halves', ({ proxy }) => proxy.inject(halfAnswer)],
-    ['that answers 500', ({ proxy }) => proxy.inject(refuse(500, 'InternalError'))],
+    ['swallows everything', ({ proxy }) => proxy.blackHole()],
+    ['resets every connection', ({ proxy }) => proxy.inject(reset)],
+    ['answers halves', ({ proxy }) => proxy.inject(halfAnswer)],
+    ['answers 500', ({ proxy }) => proxy.inject(refuse(500, 'InternalError'))],
   ];
   for (const [how, begin] of outages) {
-    it(`FLT-01 ${how} when the service starts: reported by /readyz, 503 at login, and found when it recovers`, async () => {
+    it(`FLT-01 is reported by /readyz and 503 at login if it ${how} when the service starts, and is found when it recovers`, async () => {
       begin(issuer);
       await withService(async (service) => {
         await whenReady(service, 'identity-provider');
@@ -73,7 +73,7 @@ describe('an issuer', () => {
     ['answers 429', refuse(429, 'TooManyRequests', { 'retry-after': '1' })],
     ['answers nothing', silence],
   ];
-  it('FLT-02 with a token endpoint that fails for a moment: 503, and neither a session nor a right is lost or gained', async () => {
+  it('FLT-02 causes 503 while its token endpoint fails, and neither a session nor a right is lost or gained', async () => {
     await withService(async (service) => {
       await whenReady(service);
       const { browser, callback } = await issuer.logIn(service);
@@ -91,7 +91,7 @@ describe('an issuer', () => {
     });
   });
 
-  it('FLT-02 that rotates its keys while they cannot be read: 503 and not 401, until they can', async () => {
+  it('FLT-02 causes 503, not 401, while its rotated keys cannot be read', async () => {
     await withService(async (service) => {
       await whenReady(service);
       const { browser } = await issuer.logIn(service);

@@ -42,7 +42,7 @@ describe('FLT-09 guesses while etcd is killed and restarted', () => {
       ({ status }) => ![503, 504].includes(status),
     );
 
-  it('FLT-09 each is 503 or counted once', async () => {
+  it('FLT-09 are each answered 503 or counted once', async () => {
     const email = 'counted@example.com';
     await addLocalUser(cluster, email, password);
     const service = await embeddedService(cluster, { connection: cluster.control.url, config: { users: { lockout: { failures: 1000 } } } });
@@ -62,7 +62,7 @@ describe('FLT-09 guesses while etcd is killed and restarted', () => {
     }
   });
 
-  it('FLT-09 a lockout takes effect and stays', async () => {
+  it('FLT-09 lock the user out, for as long as configured', async () => {
     const email = 'locked@example.com';
     await addLocalUser(cluster, email, password);
     const service = await embeddedService(cluster, { connection: cluster.control.url });

@@ -86,7 +86,7 @@ describe('the process of the service', () => {
     }
   });
 
-  it('FLT-13 is killed: ended sessions stay ended, the others stay valid', async () => {
+  it('FLT-13 may be killed: ended sessions stay ended, the others stay valid', async () => {
     const file = await configFile();
     const service = await ServiceProcess.start(file);
     let next: ServiceProcess | undefined;
@@ -114,7 +114,7 @@ describe('the process of the service', () => {
     }
   });
 
-  it('FLT-13 with an invalid new configuration: keeps the last valid one, and does not start with the invalid one', async () => {
+  it('FLT-13 keeps the last valid configuration when the new one is invalid, and does not start with an invalid one', async () => {
     const file = await configFile();
     const service = await ServiceProcess.start(file);
     try {

@@ -105,7 +105,7 @@ describe('FLT-08 a token that is refused from one moment on', () => {
     ];
   });
 
-  it('FLT-08 a caller’s, between the pages of a list: 401', async () => {
+  it('FLT-08 is answered 401 between the pages of a list if it is the caller’s', async () => {
     const { admin, control } = cluster;
     const account = { name: 'lister', namespace: serviceNamespace };
     await admin.apply({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: account });

@@ -6,7 +6,7 @@ const count = 20_000;
 const atLeast = 5_000;
 
 describe('access reviews of five callers on shared connections to two replicas', () => {
-  it(`AUZ-01 each get the caller's own answer, ${count} times, while bindings change`, async () => {
+  it(`AUZ-01 get the answer of their own caller, ${count} times each, while bindings change`, async () => {
     const { asked, wrong, changes } = await interleavedReviews(await installation(), { count, atLeast, maxSeconds: 100 });
 
     expect(wrong).to.deep.equal([]);

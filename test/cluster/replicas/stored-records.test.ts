@@ -352,7 +352,7 @@ describe(`records that replicas of ${releaseName} and of the present build read 
   };
 
   for (const [title, run] of Object.entries(rows)) {
-    it(`${title}: written by the last release, used and changed by this build, and used by both`, () => run(old, present));
-    it(`${title}: written by this build, used and changed by the last release, and used by both`, () => run(present, old));
+    it(`are used and changed by this build, and used by both, if the last release wrote them: ${title}`, () => run(old, present));
+    it(`are used and changed by the last release, and used by both, if this build wrote them: ${title}`, () => run(present, old));
   }
 });

@@ -16,7 +16,7 @@ const admissionPolicies = '/apis/admissionregistration.k8s.io/v1/validatingadmis
 const subjects = [user('alice')];
 const approvers = [user('bob'), user('carol')];
 
-describe('access that ends', () => {
+describe('access by a request', () => {
   let ahead = 0;
   const server = forSuite(() => startServer({ config: { features: { accessRequests: true } }, now: () => new Date(Date.now() + ahead) }));
   let access: AccessRequests;
@@ -50,14 +50,14 @@ describe('access that ends', () => {
     await untilUnbound(request);
   };
 
-  it('ACP-09 with its policy, pending or active', async () => {
+  it('ACP-09 ends with its policy, pending or active', async () => {
     const [waiting, given] = [await pending(), await active()];
     for (const { policy } of [waiting, given]) await server.kubernetes.remove(`${policiesPath}/${policy}`);
     await ends(waiting.request, 'Lapsed', 'PolicyChanged');
     await ends(given.request, 'Ended', 'PolicyChanged');
   });
 
-  it('ACP-09 with a policy that is created again with more, and one that is narrowed', async () => {
+  it('ACP-09 ends with a policy that is created again with more rights, or narrowed', async () => {
     const [anew, narrowed] = [await active(), await active()];
     await server.kubernetes.remove(`${policiesPath}/${anew.policy}`);
     await access.apply(aPolicy(anew.policy, { subjects, approvers, roleRefs: ['view', 'edit'] }));
@@ -66,7 +66,7 @@ describe('access that ends', () => {
     await ends(narrowed.request, 'Ended', 'PolicyChanged');
   });
 
-  it('ACP-09 with the group by which the user may ask', async () => {
+  it('ACP-09 ends with the group by which the user may ask', async () => {
     await applyKnown(server, aGroup('askers', [nameOf('alice@example.com')]));
     const { request } = await active({ subjects: [{ kind: 'Group', name: 'local:askers' }] });
     expect(request.spec).to.deep.include({ subject: { kind: 'Group', name: 'local:askers' } });
@@ -74,7 +74,7 @@ describe('access that ends', () => {
     await ends(request, 'Ended', 'PolicyChanged');
   });
 
-  it('JIT-15 with its role, also if another role gets the name', async () => {
+  it('JIT-15 ends with its role, also if another role gets the name', async () => {
     const role = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name: 'edit' }, rules: [] };
     await server.kubernetes.apply(role);
     const { request } = await active({ roleRefs: ['edit'] });
@@ -107,7 +107,7 @@ describe('access that ends', () => {
     await server.kubernetes.remove(`${roles}/more-to-view`);
   });
 
-  it('JIT-10 not when its RoleBinding is altered or deleted by hand, which is put back', async () => {
+  it('JIT-10 continues when its RoleBinding is altered or deleted by hand, and the RoleBinding is restored', async () => {
     const { request } = await active();
     const name = `ar-${request.metadata.uid}`;
     const bindings = new Bindings(server.kubernetes);
@@ -127,7 +127,7 @@ describe('access that ends', () => {
     await access.end({ as: 'alice' }, request);
   });
 
-  it('is recorded once, although the end waits in vain for the removal of its UserBinding', async () => {
+  it('is recorded as ended once, although the removal of its UserBinding times out', async () => {
     const { request } = await active();
     const path = `${bindingsPath}/ar-${request.metadata.uid}`;
     const { body } = await server.kubernetes.call('GET', path);
@@ -142,7 +142,7 @@ describe('access that ends', () => {
     expect(events.map(({ audit }) => audit).filter((audit) => audit === 'AccessEnded')).to.have.lengthOf(1);
   });
 
-  it('JIT-18 with its UserBinding, deleted or shortened by hand', async () => {
+  it('JIT-18 ends with its UserBinding, deleted or shortened by hand', async () => {
     const [deleted, shortened] = [await active(), await active()];
     const path = ({ metadata: { uid } }: Request) => `${bindingsPath}/ar-${uid}`;
     await server.kubernetes.remove(path(deleted.request));
@@ -153,7 +153,7 @@ describe('access that ends', () => {
     await ends(shortened.request, 'Ended', 'BindingShortened');
   });
 
-  it('JIT-18 with a disabled user, and JIT-08 with one who is deleted and created again', async () => {
+  it('JIT-18 ends with a disabled user, and JIT-08 with a user who is deleted and created again', async () => {
     serial += 1;
     const policy = `policy-${serial}`;
     await access.apply(aPolicy(policy, { subjects: [user('viewer')], approvers }));
@@ -179,7 +179,7 @@ describe('access that ends', () => {
     await ends(given, 'Ended', 'UserGone');
   });
 
-  it('at its end, and a request that nobody decides after a day', async () => {
+  it('ends at its expiry, and a request without a decision after a day', async () => {
     const { request } = await active();
     ahead = 601_000;
     await server.kubernetes.call('PATCH', `${users}/${nameOf('alice@example.com')}`, { spec: { username: 'Alice' } }, mergePatch);
@@ -192,7 +192,7 @@ describe('access that ends', () => {
     ahead = 0;
   });
 
-  it('for good after 30 days, when the request is deleted', async () => {
+  it('leaves no request 30 days after its end', async () => {
     const [kept, gone] = [await pending(), await pending()];
     for (const { request } of [kept, gone]) await access.end({ as: 'alice' }, request);
     const endedAgo = async ({ request }: typeof kept, hours: number) => {
@@ -206,7 +206,7 @@ describe('access that ends', () => {
     expect(await ofKept()).to.equal(200);
   });
 
-  it('JIT-05 by one outcome, if two replicas approve, deny and end at once', async () => {
+  it('JIT-05 has one outcome, if two replicas approve, deny and end it at once', async () => {
     const other = await server.replica();
     for (let round = 0; round < 4; round += 1) {
       const { request } = await pending();
@@ -230,7 +230,7 @@ describe('access that ends', () => {
     await other.stop();
   });
 
-  it('JIT-05 in one UserBinding, if approvers of two replicas complete it at once', async () => {
+  it('JIT-05 has one UserBinding, if approvers on two replicas complete it at once', async () => {
     const other = await server.replica();
     const { request } = await pending({ approvals: 2 });
     await eventually(
@@ -263,7 +263,7 @@ describe('access that ends', () => {
     await access.end({ as: 'alice' }, request);
   });
 
-  it('ACP-06 and is neither asked for nor decided without the admission policies', async () => {
+  it('ACP-06 is neither requested nor decided without the admission policies', async () => {
     const { policy, request } = await pending();
     await server.kubernetes.remove(`${admissionPolicies}/accessrequests.auth.platform.io`);
     const other = await server.replica();

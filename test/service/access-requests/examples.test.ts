@@ -23,7 +23,7 @@ describe('the policies of the examples', () => {
   });
 
   for (const file of files)
-    it(`${file} has no unknown field, and is ready`, async () => {
+    it(`have no unknown field, and are ready: ${file}`, async () => {
       const policy: Policy = parse(readFileSync(file, 'utf8'));
       const created = await server.kubernetes.call('POST', `${policiesPath}?fieldValidation=Strict`, policy);
       expect(created.status, JSON.stringify(created.body)).to.equal(201);

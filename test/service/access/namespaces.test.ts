@@ -280,12 +280,12 @@ describe('GET /auth/v1/namespaces', () => {
   });
 });
 
-describe('without features.namespaces, features.explain and features.explorer', () => {
+describe('the service without features.namespaces, features.explain and features.explorer', () => {
   const server = forSuite(() =>
     startFaultyServer({ config: { features: { namespaces: false, explain: false, explorer: false, userBindings: false } } }),
   );
 
-  it('there is no such path, and nothing more is watched', async () => {
+  it('has no such path, and watches nothing more', async () => {
     const response = await server.request(listPods, { as: 'admin' });
     expect(response.status).to.equal(404);
     expect(failure.parse(await response.json()).reason).to.equal('NotFound');

@@ -28,8 +28,8 @@ describe('subjects of UserBindings', () => {
   const setMembers = (group: string, emails: readonly string[]) =>
     patch(`${groups}/${group}`, { spec: { users: emails.map((email) => ({ name: nameOf(email) })) } });
 
-  describe('users', () => {
-    it('by the name that Kubernetes has for the record, or by the name itself', async () => {
+  describe('users who are bound', () => {
+    it('have the name that Kubernetes has for the record, or the name as it is given', async () => {
       await applyKnown(server, aUser('ann@example.com', { subjectName: 'ann-at-k8s' }));
       await server.kubernetes.apply(aBinding('users', { subjects: [user('ann@example.com'), { kind: 'User', name: 'native' }] }));
       const binding = await bindings.until('users', 'Synced');
@@ -43,7 +43,7 @@ describe('subjects of UserBindings', () => {
       ]);
     });
 
-    it('from their first login on', async () => {
+    it('get the role at their first login', async () => {
       await applyKnown(server, notYet('new@example.com'));
       await server.kubernetes.apply(aBinding('first', { subjects: [user('new@example.com'), { kind: 'User', name: 'native' }] }));
       const pending = await bindings.until('first', 'Pending');
@@ -58,7 +58,7 @@ describe('subjects of UserBindings', () => {
       await bindings.untilBound('first', ['User native', 'User newer@corp']);
     });
 
-    it('no longer once the user is deleted, and no other user under the name', async () => {
+    it('lose the role once they are deleted, also to another user of the name', async () => {
       await applyKnown(server, aUser('gone@example.com'));
       await server.kubernetes.apply(aBinding('deleted', { subjects: [user('gone@example.com'), { kind: 'User', name: 'native' }] }));
       await bindings.untilBound('deleted', ['User gone@example.com', 'User native']);
@@ -69,7 +69,7 @@ describe('subjects of UserBindings', () => {
       expect(left.spec.subjects).to.deep.equal([{ kind: 'User', name: 'native' }]);
     });
 
-    it('no other user under the name of a record that was deleted with kubectl, until bound again', async () => {
+    it('lose the role once they are deleted with kubectl, also to another user of the name until bound again', async () => {
       await applyKnown(server, aUser('swap@example.com'));
       await server.kubernetes.apply(aBinding('swapped', { subjects: [user('swap@example.com')] }));
       await bindings.untilBound('swapped', ['User swap@example.com']);
@@ -88,7 +88,7 @@ describe('subjects of UserBindings', () => {
       await bindings.untilBound('swapped', ['User swap@example.com']);
     });
 
-    it('JIT-08 no record but the one that asked for access, also before the binding is first made', async () => {
+    it('JIT-08 get the role only by the record that asked for access, also before the binding is first made', async () => {
       await applyKnown(server, aUser('anew@example.com'), aUser('asker@example.com'));
       const { body } = await server.kubernetes.call('GET', `${users}/${nameOf('asker@example.com')}`);
       const { uid } = (body as { metadata: { uid: string } }).metadata;
@@ -105,7 +105,7 @@ describe('subjects of UserBindings', () => {
       expect(await bindings.bound('ar-one')).to.deep.equal([]);
     });
 
-    it('not by a record whose name any user could have chosen', async () => {
+    it('have no record whose name any user could have chosen', async () => {
       await server.kubernetes.apply(aUser('mallory@example.com', { name: 'boss' }));
       await server.kubernetes.apply(aBinding('chosen', { subjects: [{ kind: 'User', name: 'boss' }] }));
       await bindings.until('chosen', 'Synced');
@@ -141,8 +141,8 @@ describe('subjects of UserBindings', () => {
     });
   });
 
-  describe('groups', () => {
-    it('by their local name, and by their members, who are followed', async () => {
+  describe('groups that are bound', () => {
+    it('give the role to the members that they have, by their local name', async () => {
       await applyKnown(server, aUser('m1@example.com'), aUser('m2@example.com'), notYet('m3@example.com'));
       await applyKnown(server, aGroup('crew', ['m1@example.com', 'm3@example.com'].map(nameOf)));
       await server.kubernetes.apply(aBinding('crew', { subjects: [{ kind: 'Group', name: 'crew' }] }));
@@ -177,7 +177,7 @@ describe('subjects of UserBindings', () => {
       await bindings.untilBound('issuer', ['Group native']);
     });
 
-    it('not of the issuer that is called as a local one that was deleted', async () => {
+    it('give no role to a group of the issuer with the name of a deleted local group', async () => {
       await applyKnown(server, aGroup('team', []));
       await server.kubernetes.apply(aBinding('team', { subjects: [{ kind: 'Group', name: 'team' }] }));
       await bindings.until('team', 'Synced');

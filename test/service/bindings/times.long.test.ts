@@ -54,7 +54,7 @@ describe('UserBindings with a beginning and an end', () => {
 
   const patch = (name: string, spec: object) => server.kubernetes.call('PATCH', `${bindingsPath}/${name}`, { spec }, merge);
 
-  it('REC-08 the role is revoked within two seconds of the end, and the record stays, in phase Expired', async () => {
+  it('REC-08 revoke the role within two seconds of the end, and stay, in phase Expired', async () => {
     await server.kubernetes.apply(aBinding('ends', { expiresAt: secondsAhead(3600) }));
     const begun = await bindings.until('ends', 'Synced');
     expect(conditionOf(begun, 'InEffect')).to.include({ status: 'True' });
@@ -69,7 +69,7 @@ describe('UserBindings with a beginning and an end', () => {
     expect(conditionOf(ended, 'Ready')).to.include({ status: 'False', reason: 'Expired' });
   });
 
-  it('REC-09 the role is given within two seconds of the beginning, and the phase is Pending before', async () => {
+  it('REC-09 grant the role within two seconds of the beginning, and are in phase Pending before', async () => {
     await server.kubernetes.apply(aBinding('begins', { notBefore: secondsAhead(3600) }));
     const early = await bindings.until('begins', 'Pending');
     expect(conditionOf(early, 'Ready')).to.include({ status: 'False', reason: 'NotYetValid' });
@@ -81,7 +81,7 @@ describe('UserBindings with a beginning and an end', () => {
     await bindings.until('begins', 'Synced');
   });
 
-  it('one that cannot be made RBAC in full ends in time all the same', async () => {
+  it('end in time also if they cannot be made RBAC in full', async () => {
     const role = 'atrium-users-view';
     await removeRole(server, role);
     await server.kubernetes.apply(aBinding('no-role', { roleRef: role, expiresAt: secondsAhead(3600) }));
@@ -93,7 +93,7 @@ describe('UserBindings with a beginning and an end', () => {
     expect(await bindings.bound('no-role')).to.deep.equal([]);
   });
 
-  it('one that has ended is given again when its end is put off, and for ever without one', async () => {
+  it('grant the role again when their end is put off or removed', async () => {
     await server.kubernetes.apply(aBinding('again', { expiresAt: secondsAhead(-60) }));
     await bindings.until('again', 'Expired');
     expect(await bindings.bound('again')).to.deep.equal([]);
@@ -107,7 +107,7 @@ describe('UserBindings with a beginning and an end', () => {
     expect(conditionOf(await bindings.until('again', 'Synced'), 'InEffect')).to.equal(undefined);
   });
 
-  it('refuses a beginning that is not before the end, and a value that is not a time', async () => {
+  it('are refused with a beginning that is not before the end, or a value that is not a time', async () => {
     const refused = async (times: Record<string, unknown>) => {
       const { status, body } = await server.kubernetes.call('POST', bindingsPath, aBinding('refused', times));
       expect(status, JSON.stringify(body)).to.equal(422);
@@ -166,7 +166,7 @@ describe('UserBindings with a beginning and an end', () => {
 
   // Last: the replica that all others ask is stopped.
   describe('while no replica runs', () => {
-    it('REC-10 a binding that expired while no replica ran is revoked within five seconds of the next start', async () => {
+    it('REC-10 are revoked within five seconds of the next start if they have expired', async () => {
       await server.kubernetes.apply(aBinding('pause', { expiresAt: secondsAhead(3600) }));
       await bindings.untilBound('pause', ['User jane']);
       await server.stopFirst();

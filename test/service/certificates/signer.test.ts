@@ -69,7 +69,7 @@ describe('the signer of certificates', () => {
     });
     after(() => server.stop());
 
-    it('CRT-05 denies: 403, and nothing is left', async () => {
+    it('CRT-05 causes 403 when it denies, and leaves nothing', async () => {
       const { answer, name } = await askedInSilence();
       try {
         const denied = await decide(server.kubernetes, name, 'approval', 'Denied');
@@ -122,7 +122,7 @@ describe('the signer of certificates', () => {
       expect((await refusal(await authorize(server, 'alice'))).code).to.equal(503);
     });
 
-    it('CRT-05 fails: 503', async () => {
+    it('CRT-05 causes 503 when a request fails', async () => {
       await letApprove(server.kubernetes, nobodysSigner);
       const answer = authorize(server, 'alice').then(refusal);
       const [approved] = await eventually(
@@ -134,7 +134,7 @@ describe('the signer of certificates', () => {
       expect((await answer).code).to.equal(503);
     });
 
-    it('CRT-05 never answers: 504', async () => {
+    it('CRT-05 causes 504 when no answer comes', async () => {
       const response = await authorize(server, 'alice');
 
       expect(response.headers.get('retry-after')).to.equal('1');

@@ -50,7 +50,7 @@ describe('the messages of a start', () => {
       .filter((line) => line.startsWith('{'))
       .map((line) => JSON.parse(line) as Record<string, unknown>);
 
-  it('START are one line with address and reason for each thing that cannot be reached', async () => {
+  it('are one line with address and reason for each thing that cannot be reached', async () => {
     const url = await configure({ publicURL: 'http://127.0.0.1:1' });
     service = new Command(['serve', '--config', configuration], environment);
     const lines = await eventually(
@@ -76,7 +76,7 @@ describe('the messages of a start', () => {
     await service.end();
   });
 
-  it('START say what a missing server.publicURL turns off', async () => {
+  it('say what a missing server.publicURL turns off', async () => {
     const url = await configure({});
     service = new Command(['serve', '--config', configuration], environment);
     const sentence = 'server.publicURL is not set: logins, sessions and the embedded issuer are off';
@@ -93,7 +93,7 @@ describe('the messages of a start', () => {
     expect([checked.code, checked.stderr]).to.deep.equal([0, `warning: ${sentence}\n`]);
   });
 
-  it('START are also reported by config check --connect', async () => {
+  it('are also reported by config check --connect', async () => {
     await configure({ publicURL: 'http://127.0.0.1:1' });
     const { code, stderr } = await run(['config', 'check', '--connect', '--config', configuration], environment);
     expect([code, stderr]).to.deep.equal([

@@ -71,7 +71,7 @@ describe('texts that a search finds', () => {
 
   for (const [name, ...texts] of finds)
     for (const text of texts)
-      it(`${JSON.stringify(text)} finds ${JSON.stringify(name)}`, async () => {
+      it(`include ${JSON.stringify(name)} by ${JSON.stringify(text)}`, async () => {
         expect(await listed({ search: text })).to.include(name);
         expect(await listed({ filterBy: `username,${text}` })).to.include(name);
         expect(await searched(text)).to.include(name);
@@ -79,12 +79,12 @@ describe('texts that a search finds', () => {
       });
 
   for (const text of misses)
-    it(`${JSON.stringify(text)} finds none`, async () => {
+    it(`are not found by ${JSON.stringify(text)}`, async () => {
       expect(await listed({ search: text })).to.deep.equal([]);
       expect(await searched(text)).to.deep.equal([]);
     });
 
-  it('blanks alone search for nothing', async () => {
+  it('are not found by blanks alone', async () => {
     expect(await listed({ search: ' \u00a0\t' })).to.have.lengthOf(finds.length);
   });
 });

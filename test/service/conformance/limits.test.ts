@@ -8,10 +8,10 @@ import { suiteWorkspace } from './workspace.ts';
 
 const failure = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure' };
 
-describe('requests that are not right', () => {
+describe('invalid requests', () => {
   const { workspace, admin } = suiteWorkspace();
 
-  it('with a body above 3 MiB are answered 413', async () => {
+  it('are answered 413 with a body above 3 MiB', async () => {
     const answer = await admin.post(workspace.configMaps, { metadata: { name: 'huge' }, data: { a: 'a'.repeat(3 * 1024 * 1024) } });
 
     expect(answer.status).to.equal(413);
@@ -23,7 +23,7 @@ describe('requests that are not right', () => {
     });
   });
 
-  it('with a body that is not JSON, or not an object, are answered 400', async () => {
+  it('are answered 400 with a body that is not JSON, or not an object', async () => {
     for (const collection of [workspace.configMaps, workspace.widgets]) {
       for (const body of ['{"metadata":', '', '[]', '"text"']) {
         const answer = await admin.post(collection, body);
@@ -34,7 +34,7 @@ describe('requests that are not right', () => {
     }
   });
 
-  it('with a field of the wrong type in a built-in object are answered 400', async () => {
+  it('are answered 400 with a field of the wrong type in a built-in object', async () => {
     const answer = await admin.post(workspace.configMaps, { metadata: { name: 'typed' }, data: { a: 1 } });
 
     expect(answer.status).to.equal(400);
@@ -44,7 +44,7 @@ describe('requests that are not right', () => {
       .that.matches(/^ConfigMap in version "v1" cannot be handled as a ConfigMap: /);
   });
 
-  it('with a custom resource without a kind are answered 400', async () => {
+  it('are answered 400 with a custom resource without a kind', async () => {
     const { kind, ...kindless } = aWidget('kindless');
     const answer = await admin.post(workspace.widgets, kindless);
 
@@ -53,7 +53,7 @@ describe('requests that are not right', () => {
     expect(answer.body).to.have.property('message').that.includes("Object 'Kind' is missing");
   });
 
-  it('with another media type are answered 415', async () => {
+  it('are answered 415 with another media type', async () => {
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/xml']) {
       const answer = await admin.send('POST', workspace.configMaps, {
         headers: { 'content-type': type },
@@ -65,7 +65,7 @@ describe('requests that are not right', () => {
     }
   });
 
-  it('with a broken body of a DELETE are answered 400', async () => {
+  it('are answered 400 with a broken body of a DELETE', async () => {
     await admin.create(workspace.configMaps, { metadata: { name: 'kept' } });
     const answer = await admin.delete(`${workspace.configMaps}/kept`, '{"preconditions":');
 
@@ -73,7 +73,7 @@ describe('requests that are not right', () => {
     expect((await admin.get(`${workspace.configMaps}/kept`)).status).to.equal(200);
   });
 
-  it('to a path that is not there are answered 404', async () => {
+  it('are answered 404 at a path that does not exist', async () => {
     const paths = [
       '/nothing',
       '/api/v9',
@@ -91,20 +91,20 @@ describe('requests that are not right', () => {
     });
   });
 
-  it('with a name that would change the path are answered 400 or 404', async () => {
+  it('are answered 400 or 404 with a name that would change the path', async () => {
     for (const name of ['a%2fb', '%2e%2e%2fsecrets', 'a/b/c']) {
       expect((await admin.get(`${workspace.configMaps}/${name}`)).status, name).to.be.oneOf([400, 404]);
     }
   });
 
-  it('without a media type are taken for JSON', async () => {
+  it('are taken for JSON without a media type', async () => {
     const body = Buffer.from('{"metadata":{"name":"untyped"}}');
     const answer = await admin.send('POST', workspace.configMaps, { headers: { 'content-type': '' }, body });
 
     expect(answer.status).to.equal(201);
   });
 
-  it('with a method that a path does not have are answered 405', async () => {
+  it('are answered 405 with a method that a path does not have', async () => {
     const calls: [string, string][] = [
       ['PUT', '/api/v1/namespaces'],
       ['PATCH', '/api/v1/namespaces'],
@@ -127,7 +127,7 @@ describe('requests that are not right', () => {
     }
   });
 
-  it('with __proto__ or constructor as a key change nothing but the object', async () => {
+  it('change nothing but the object with __proto__ or constructor as a key', async () => {
     const body = '{"metadata":{"name":"proto","annotations":{"constructor":"x"}},"data":{"__proto__":"y","constructor":"z"}}';
     const answer = await admin.post(workspace.configMaps, body);
 
@@ -136,7 +136,7 @@ describe('requests that are not right', () => {
     expect(answer.text).to.include('"constructor":"z"');
   });
 
-  it('with a short body that is refused unread leave the connection open, and with a long one do not', async () => {
+  it('leave the connection open with a short body that is refused unread, and close it with a long one', async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1, ca: workspace.server.certificateAuthority });
     const refused = async (bytes: number) => {
       const call = request(`${workspace.server.url}${workspace.configMaps}`, {

@@ -11,7 +11,7 @@ describe('the schema of a custom resource', () => {
     return admin.post(widgets, aWidget(`w${serial}`, spec), query);
   };
 
-  describe('refuses with 422 Invalid and a cause', () => {
+  describe('with 422 Invalid and a cause', () => {
     const cases: [string, Record<string, unknown>, { field: string; reason: string; message?: RegExp }][] = [
       [
         'another type',
@@ -58,7 +58,7 @@ describe('the schema of a custom resource', () => {
       ['what a rule forbids', { size: 5, limit: 4 }, { field: 'spec', reason: 'FieldValueInvalid', message: /size is above limit/ }],
     ];
     for (const [what, spec, { field, reason, message }] of cases) {
-      it(what, async () => {
+      it(`refuses ${what}`, async () => {
         const answer = await post(spec);
 
         expect(answer.status, answer.text).to.equal(422);
@@ -74,7 +74,7 @@ describe('the schema of a custom resource', () => {
       });
     }
 
-    it('a missing required field', async () => {
+    it('refuses a missing required field', async () => {
       const { spec, ...without } = aWidget('without');
       const empty = await admin.post(widgets, { ...without, spec: {} });
       const absent = await admin.post(widgets, without);
@@ -87,20 +87,20 @@ describe('the schema of a custom resource', () => {
       expect(absent.body).to.have.nested.property('details.causes[0].field', 'spec');
     });
 
-    it('every problem at once', async () => {
+    it('reports every problem at once', async () => {
       const answer = await post({ size: -1, color: 'pink', code: 'abc' });
 
       expect(answer.body).to.have.nested.property('details.causes').that.has.length.at.least(3);
     });
 
-    it('a rule on the name', async () => {
+    it('enforces a rule on the name', async () => {
       const answer = await admin.post(widgets, aWidget('reserved'));
 
       expect(answer.status).to.equal(422);
       expect(answer.body).to.have.nested.property('details.causes[0].message').that.includes('the name is taken');
     });
 
-    it('a transition that a rule forbids, while a first value is free', async () => {
+    it('refuses a transition that a rule forbids, while the first value is free', async () => {
       await admin.create(widgets, aWidget('moving'));
       expect((await admin.patch(`${widgets}/moving`, { spec: { origin: 'here' } })).status).to.equal(200);
       expect((await admin.patch(`${widgets}/moving`, { spec: { origin: 'here', size: 2 } })).status).to.equal(200);
@@ -111,7 +111,7 @@ describe('the schema of a custom resource', () => {
       expect(answer.body).to.have.nested.property('details.causes[0].message').that.includes('origin is immutable');
     });
 
-    it('null where it is not nullable and required', async () => {
+    it('refuses null where it is not nullable and required', async () => {
       const answer = await post({ size: null });
 
       expect(answer.status).to.equal(422);
@@ -119,7 +119,7 @@ describe('the schema of a custom resource', () => {
     });
   });
 
-  describe('accepts', () => {
+  describe('with valid values', () => {
     const cases: [string, Record<string, unknown>][] = [
       ['a number at the limits', { size: 1000, limit: 1000, ratio: 0.5 }],
       ['an integer written as a float', { size: 2.0 }],
@@ -130,7 +130,7 @@ describe('the schema of a custom resource', () => {
       ['a string counted by its characters', { title: 'äöüßéèñç' }],
     ];
     for (const [what, spec] of cases) {
-      it(what, async () => {
+      it(`accepts ${what}`, async () => {
         const answer = await post(spec);
 
         expect(answer.status, answer.text).to.equal(201);

@@ -14,7 +14,7 @@ describe('tables and metadata', () => {
     await admin.create(widgets, aWidget('seen', { color: 'blue', size: 4, seen: '2020-01-01T00:00:00Z' }));
   });
 
-  it('a list as a Table has the columns of the definition', async () => {
+  it('have the columns of the definition in a list', async () => {
     const answer = await admin.send('GET', widgets, { headers: asTable });
 
     expect(answer.status).to.equal(200);
@@ -33,7 +33,7 @@ describe('tables and metadata', () => {
     expect(answer.body).to.have.nested.property('columnDefinitions[1].description', 'What it looks like.');
   });
 
-  it('a row has the cells of the columns and the metadata of its object', async () => {
+  it('have the cells of the columns and the metadata of the object in a row', async () => {
     const answer = await admin.send('GET', widgets, { headers: asTable });
 
     expect(answer.body).to.have.property('rows').that.has.length(2);
@@ -49,7 +49,7 @@ describe('tables and metadata', () => {
     expect(answer.body).not.to.have.nested.property('rows[0].object.spec');
   });
 
-  it('a row has the whole object, or none, on demand', async () => {
+  it('have the whole object in a row, or none, on demand', async () => {
     const whole = await admin.send('GET', widgets, { headers: asTable, query: { includeObject: 'Object' } });
     const none = await admin.send('GET', widgets, { headers: asTable, query: { includeObject: 'None' } });
 
@@ -57,14 +57,14 @@ describe('tables and metadata', () => {
     expect(none.body).not.to.have.nested.property('rows[0].object.metadata');
   });
 
-  it('one object is a Table of one row', async () => {
+  it('have one row for one object', async () => {
     const answer = await admin.send('GET', `${widgets}/seen`, { headers: asTable });
 
     expect(answer.body).to.have.property('kind', 'Table');
     expect(answer.body).to.have.property('rows').that.has.length(1);
   });
 
-  it('a paged Table has the continue token', async () => {
+  it('have the continue token of a page', async () => {
     const answer = await admin.send('GET', widgets, { headers: asTable, query: { limit: 1 } });
 
     expect(answer.body).to.have.nested.property('metadata.continue').that.is.a('string');
@@ -72,7 +72,7 @@ describe('tables and metadata', () => {
     expect(answer.body).to.have.property('rows').that.has.length(1);
   });
 
-  it('built-in resources have columns too', async () => {
+  it('have columns for built-in resources too', async () => {
     await admin.create(workspace.configMaps, { metadata: { name: 'two-keys' }, data: { a: '1', b: '2' } });
     const answer = await admin.send('GET', `${workspace.configMaps}/two-keys`, { headers: asTable });
 
@@ -81,14 +81,14 @@ describe('tables and metadata', () => {
     expect(answer.body).to.have.nested.property('rows[0].cells').that.includes.ordered.members(['two-keys', 2]);
   });
 
-  it('an error stays a Status', async () => {
+  it('leave an error a Status', async () => {
     const answer = await admin.send('GET', `${widgets}/missing`, { headers: asTable });
 
     expect(answer.status).to.equal(404);
     expect(answer.body).to.include({ kind: 'Status', reason: 'NotFound' });
   });
 
-  it('a list as metadata has no spec', async () => {
+  it('have no spec in the metadata of a list', async () => {
     const answer = await admin.send('GET', widgets, { headers: asMetadata });
 
     expect(answer.body).to.include({ kind: 'PartialObjectMetadataList', apiVersion: 'meta.k8s.io/v1' });
@@ -97,7 +97,7 @@ describe('tables and metadata', () => {
     expect(answer.body).not.to.have.nested.property('items[0].spec');
   });
 
-  it('one object as metadata has no spec', async () => {
+  it('have no spec in the metadata of one object', async () => {
     const accept = 'application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io';
     const answer = await admin.send('GET', `${widgets}/plain`, { headers: { accept } });
 
@@ -105,7 +105,7 @@ describe('tables and metadata', () => {
     expect(answer.body).not.to.have.property('spec');
   });
 
-  it('answers 406 where it can serve nothing that is accepted', async () => {
+  it('are answered 406 where no accepted form can be served', async () => {
     const answer = await admin.send('GET', widgets, { headers: { accept: 'image/png' } });
 
     expect(answer.status).to.equal(406);

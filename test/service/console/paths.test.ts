@@ -66,7 +66,7 @@ describe('addresses of pages', () => {
   });
 
   for (const part of ['50%', '%', '%zz', '%ff', '%E0%A4%A', 'a%2'])
-    it(`with ${part} lead to no page`, () => {
+    it(`lead to no page with ${part}`, () => {
       expect(match('/users/:name/:tab?', `/users/${part}`)).to.equal(undefined);
       expect(match('/x/:plugin/:path*', `/x/shop/a/${part}`)).to.equal(undefined);
     });
@@ -108,7 +108,7 @@ const routes: [host: string, path: string, pathType: string, address: string | u
 
 describe('addresses of routes of an Ingress', () => {
   for (const [host, path, pathType, address] of routes)
-    it(`${pathType} ${JSON.stringify(host)} ${path} is ${address}`, () => {
+    it(`are ${address} for ${pathType} ${JSON.stringify(host)} ${path}`, () => {
       expect(routeAddress({ host, path, pathType }, tls)).to.equal(address);
     });
 });
