@@ -110,7 +110,7 @@ export function documentedInterface(title: string, start: () => Promise<SetUp>):
 
     describe('login and token operations', () => {
       for (const version of versions) {
-        it(`${version}: log in, tell who it is, renew, until logout ends it`, async () => {
+        it(`log in, tell the caller and renew, until logout ends the login: ${version}`, async () => {
           const { client, user, tokens } = await logIn(version);
           expect(user.email).to.be.a('string');
 
@@ -128,7 +128,7 @@ export function documentedInterface(title: string, start: () => Promise<SetUp>):
             readStatus(await client.refresh(version, token), 401);
         });
 
-        it(`${version}: refuse a missing field with 400 and a refused credential with 401`, async () => {
+        it(`refuse a missing field with 400 and a refused credential with 401: ${version}`, async () => {
           const client = newClient();
           const { state } = read(loginInfoSchema, await client.login(version));
           readStatus(await client.callback(version, {}), 400);
@@ -141,14 +141,14 @@ export function documentedInterface(title: string, start: () => Promise<SetUp>):
           readStatus(await client.info(version, 'garbage'), 401);
         });
 
-        it(`${version}: refuse a code that the issuer does not know with 401`, async () => {
+        it(`refuse a code that the issuer does not know with 401: ${version}`, async () => {
           const client = newClient();
           const { state } = read(loginInfoSchema, await client.login(version));
           readStatus(await client.callback(version, { code: 'made-up', state }), 401);
         });
       }
 
-      it('v2: redirect answers as login, logout refuses what it cannot end', async () => {
+      it('answer a redirect as a login, and refuse a logout that ends nothing: v2', async () => {
         const client = newClient();
         read(loginInfoSchema, await client.redirect());
         readStatus(await client.request('/api/v2/token/logout'), 400);

@@ -181,7 +181,7 @@ describe('invalid answers of passkeys', () => {
     expect(await person.factors()).to.deep.equal([]);
   });
 
-  it('MFA-04 that belong to another user are not set up: nothing is written', async () => {
+  it('MFA-04 are not set up if they belong to another user, and write nothing', async () => {
     const { person, authenticator } = await enrolled('owner');
     const thief = await someone('thief');
     const browser = thief.browser();

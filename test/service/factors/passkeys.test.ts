@@ -142,7 +142,7 @@ describe('a passkey at the embedded issuer', () => {
     expect(end.body).to.contain('logs in with its password first');
   });
 
-  it('and an app may be set up to replace each other', async () => {
+  it('may replace an app, and an app a passkey', async () => {
     const person = await someone('undecided');
     const browser = person.browser();
     const app = await person.begin(browser, { prompt: 'enrol', factor: 'totp' });

@@ -29,24 +29,24 @@ describe('a watch', () => {
     expect(t.cache.restarts).to.equal(0);
   });
 
-  describe('FLT-06 loses no change', () => {
+  describe('FLT-06 after an interruption', () => {
     /** Failures of the open watch, which has missed some changes. */
     const interruptions: [string, (watcher: ServerResponse) => Promise<void> | void][] = [
-      ['by a connection that is reset', (watcher) => reset(watcher)],
-      ['by an end in the middle of a line', (watcher) => void watcher.end(halfLine)],
-      ['by a line that is no JSON', (watcher) => void watcher.write('<html>\n')],
-      ['by an event of an unknown type', (watcher) => void watcher.write('{"type":"SURPRISE","object":{}}\n')],
-      ['by an object without metadata', (watcher) => void watcher.write('{"type":"ADDED","object":{}}\n')],
-      ['by a line without end', (watcher) => void watcher.write(Buffer.alloc(5 * 1024 * 1024, 'x'))],
-      ['by an error in the stream', (watcher) => void watcher.write(errorEvent(500, 'InternalError'))],
-      ['by a 410 in the stream', (watcher) => void watcher.write(errorEvent(410, 'Expired'))],
-      ['by a 410 as the answer', (watcher) => thenWatch(watcher, refuse(410))],
-      ['by 500, again and again', (watcher) => thenWatch(watcher, refuse(500), refuse(500), refuse(500), refuse(500))],
-      ['by 429, again and again', (watcher) => thenWatch(watcher, ...Array<Answer>(5).fill(refuse(429, { 'Retry-After': '0' })))],
-      ['by nonsense, again and again', (watcher) => thenWatch(watcher, say(halfLine), say('garbage\n'), say('{}\n'), cut, cut, cut, cut)],
-      ['by a server that ends every watch at once', (watcher) => thenWatch(watcher, say(''), say(''), say(''))],
+      ['a connection that is reset', (watcher) => reset(watcher)],
+      ['an end in the middle of a line', (watcher) => void watcher.end(halfLine)],
+      ['a line that is no JSON', (watcher) => void watcher.write('<html>\n')],
+      ['an event of an unknown type', (watcher) => void watcher.write('{"type":"SURPRISE","object":{}}\n')],
+      ['an object without metadata', (watcher) => void watcher.write('{"type":"ADDED","object":{}}\n')],
+      ['a line without end', (watcher) => void watcher.write(Buffer.alloc(5 * 1024 * 1024, 'x'))],
+      ['an error in the stream', (watcher) => void watcher.write(errorEvent(500, 'InternalError'))],
+      ['a 410 in the stream', (watcher) => void watcher.write(errorEvent(410, 'Expired'))],
+      ['a 410 as the answer', (watcher) => thenWatch(watcher, refuse(410))],
+      ['500, again and again', (watcher) => thenWatch(watcher, refuse(500), refuse(500), refuse(500), refuse(500))],
+      ['429, again and again', (watcher) => thenWatch(watcher, ...Array<Answer>(5).fill(refuse(429, { 'Retry-After': '0' })))],
+      ['nonsense, again and again', (watcher) => thenWatch(watcher, say(halfLine), say('garbage\n'), say('{}\n'), cut, cut, cut, cut)],
+      ['a server that ends every watch at once', (watcher) => thenWatch(watcher, say(''), say(''), say(''))],
       [
-        'while the server is gone',
+        'a server that is gone for a while',
         async () => {
           await t.server.stop();
           await until(() => t.cache.failure() === 'ECONNREFUSED');
@@ -54,14 +54,14 @@ describe('a watch', () => {
         },
       ],
       [
-        'when the server does not know the version any more',
+        'a server that does not know the version any more',
         (watcher) => {
           t.resource.compact();
           reset(watcher);
         },
       ],
       [
-        'when the list that is needed then fails too',
+        'a failure of the list that is needed then',
         (watcher) => {
           t.resource.compact();
           t.resource.fail('list', refuse(500), cut, refuse(403), refuse(410), say('{"items":[{"metadata":'), say('{"items":3}'), say('[]'));
@@ -69,7 +69,7 @@ describe('a watch', () => {
         },
       ],
       [
-        'when the store was restored and its versions run backwards',
+        'a restored store whose versions run backwards',
         (watcher) => {
           t.resource.restart();
           t.resource.put('d', '4');
@@ -85,7 +85,7 @@ describe('a watch', () => {
     }
 
     for (const [what, interrupt] of interruptions) {
-      it(what, async () => {
+      it(`loses no change: ${what}`, async () => {
         await t.begin();
         const watcher = t.resource.detach();
         t.resource.remove('a');
@@ -109,7 +109,7 @@ describe('a watch', () => {
       });
     }
 
-    it('through a server that accepts and says nothing, on the open watch and on new ones', async () => {
+    it('loses no change by a server that accepts and says nothing, on the open watch and on new ones', async () => {
       await t.begin({ times: { silenceMs: 150 } });
       t.resource.fail('watch', nothing, nothing);
       t.resource.detach();

@@ -76,7 +76,7 @@ describe('lists.preset', () => {
     expect(listed({ preset: 'none', resources: [] })).to.deep.equal([]);
   });
 
-  it('workloads lists thirteen kinds, for which the manifest gives list and watch and nothing else', async () => {
+  it('lists thirteen kinds for workloads, for which the manifest gives list and watch and nothing else', async () => {
     const text = await readFile(new URL('../../../deploy/manifests/workload-lists.yaml', import.meta.url), 'utf8');
     const { rules } = role.parse(parseAllDocuments(text)[0]?.toJS());
     const granted = rules.flatMap(({ apiGroups, resources }) => resources.map((resource) => `${resource}.${apiGroups.join()}`));

@@ -106,7 +106,7 @@ describe('groups that an issuer tells', () => {
     expect(userInfoOf(await browser.info('v2', token)).groups).to.deep.equal(['dev']);
   });
 
-  it('TOK-10 a user name or subject that no header carries is refused at login', async () => {
+  it('TOK-10 are kept from the login of a user name or subject that no header carries', async () => {
     const { provider, service } = party();
     provider.person = { ...person('odd', {}), sub: 'odd ' };
     const { callback } = await logIn(service);

@@ -15,7 +15,7 @@ describe('a login at an issuer of the field, played by a scripted one', () => {
 
   for (const [name, profile] of Object.entries(profiles))
     for (const storage of ['cookie', 'local'] as const)
-      it(`cases/17, 18 and 19 works with ${name}, with storage ${storage}`, async () => {
+      it(`cases/17 works with ${name}, with storage ${storage} (cases/18, cases/19)`, async () => {
         provider.misbehave(profile.plays);
         provider.person = profile.person;
         const service = await cluster.service({ provider, config: { login: { perMinute: 1_000_000, ...profile.login } } });

@@ -98,7 +98,7 @@ describe('e-mail addresses', () => {
   const other = (email: string) => (email === email.toUpperCase() ? email.toLowerCase() : email.toUpperCase());
 
   for (const email of addresses)
-    it(`${email} logs in, gets mail and is found`, async () => {
+    it(`log in, get mail and are found: ${email}`, async () => {
       const made = await office.call('POST', '/auth/v1/users', { spec: { email, password } });
       expect(made.status, JSON.stringify(made.body)).to.equal(201);
       expect((await service.logIn(other(email), password)).status).to.equal(200);
@@ -122,14 +122,14 @@ describe('e-mail addresses', () => {
     });
 
   for (const [title, email] of refused)
-    it(`${title} is refused with a reason at the field`, async () => {
+    it(`are refused with a reason at the field: ${title}`, async () => {
       const { status, body } = await office.call('POST', '/auth/v1/users', { spec: { email, password } });
       expect(status).to.equal(422);
       expect(body.details.causes[0]).to.include({ field: 'spec.email' });
       expect(body.details.causes[0].message).to.match(/ASCII|longer than 253/);
     });
 
-  it('a domain in Unicode is the same domain for a login, a forgotten password and a look-up', async () => {
+  it('have the same domain in Unicode and in ASCII for a login, a forgotten password and a look-up', async () => {
     expect((await service.logIn('jane@bücher.example', password)).status).to.equal(200);
     expect((await service.logIn('jane@BÜCHER.example', password)).status).to.equal(200);
     const roles = await office.call('GET', `/auth/v1/usersroles?${new URLSearchParams({ email: 'jane@bücher.example' })}`);

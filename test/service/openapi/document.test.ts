@@ -201,7 +201,7 @@ describe('the OpenAPI document', () => {
       AccessToken: 'accesstokens',
       Session: 'sessions',
     })) {
-      it(`${kind}: all those of the definition`, async () => {
+      it(`are all those of the definition: ${kind}`, async () => {
         const file = new URL(`../../../deploy/manifests/crds/${plural}.auth.platform.io.yaml`, import.meta.url);
         const definition = definitionSchema.parse(parse(await readFile(file, 'utf8')));
         const defined = definition.spec.versions.flatMap(({ schema }) =>

@@ -137,7 +137,7 @@ describe('operations that make a credential or a right', () => {
   });
 
   for (const { operation, request, token: cause, needsRecentLogin } of guarded)
-    it(`S6 S15 ${operation} ${request[1].slice(0, 60)} asks for ${needsRecentLogin ? 'a recent login' : 'no recent login'}`, async () => {
+    it(`S6 S15 require ${needsRecentLogin ? 'a recent login' : 'no recent login'}: ${operation} ${request[1].slice(0, 60)}`, async () => {
       const byToken = await ask(service, { authorization: `Bearer ${token}` }, request);
       expect(`${byToken.status} ${reasonIn(byToken)}`).to.equal(`403 ${cause}`);
       const bySession = await ask(service, cookieOf(browser), request);

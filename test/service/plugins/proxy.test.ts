@@ -206,7 +206,7 @@ describe('the proxy of plugins', () => {
     }
   });
 
-  it('RED passes no redirect on, nor follows one, and no demand for a password', async () => {
+  it('passes no redirect on, nor follows one, and no demand for a password', async () => {
     for (const status of [300, 301, 302, 303, 305, 307, 308, 399, 407]) {
       suite.service.handle = (_request, response) => response.writeHead(status, { Location: 'https://evil.example/' }).end('x');
       const response = await send('plain/x');

@@ -54,7 +54,7 @@ for (const credentials of ['passthrough', 'impersonate'] as const) {
 
     const ours = () => ({ 'sec-fetch-site': 'same-origin' });
 
-    it('the token of the session is sent to services that are to get it, never its cookie', async () => {
+    it('get the token of the session if they are to get it, never its cookie', async () => {
       expect((await jane.browser.request('/api/proxy/plugin/shop/as-user/x')).status).to.equal(200);
       expect((await jane.browser.request('/api/proxy/plugin/shop/plain/x')).status).to.equal(200);
       expect((await jane.browser.request('/plugins/shop/x.js')).status).to.equal(200);
@@ -67,7 +67,7 @@ for (const credentials of ['passthrough', 'impersonate'] as const) {
       expect(JSON.stringify(shop.received)).not.to.include(jane.secret);
     });
 
-    it('COO-03 a write from another site does not arrive', async () => {
+    it('COO-03 get no write from another site', async () => {
       const post = (headers: Record<string, string>) =>
         jane.browser.request('/api/proxy/plugin/shop/as-user/x', {
           method: 'POST',
@@ -89,7 +89,7 @@ for (const credentials of ['passthrough', 'impersonate'] as const) {
         expect((await post(headers)).status).to.equal(200);
     });
 
-    it('COO-03 a link on a page of another site reads nothing through the session either', async () => {
+    it('COO-03 get nothing by the session for a link on a page of another site', async () => {
       const get = (headers: Record<string, string>) => jane.browser.request('/api/proxy/plugin/shop/as-user/x', { headers });
       for (const headers of [{ 'sec-fetch-site': 'cross-site' }, { 'sec-fetch-site': 'same-site' }, { origin: 'https://evil.example' }]) {
         const { status, body } = await get(headers as Record<string, string>);
@@ -106,14 +106,14 @@ for (const credentials of ['passthrough', 'impersonate'] as const) {
         expect((await get(headers as Record<string, string>)).status).to.equal(200);
     });
 
-    it('a bearer token that the caller keeps goes along as it is', async () => {
+    it('get a bearer token that the caller keeps as it is', async () => {
       const { bearer } = await tokens(service);
       const response = await fetch(`${service.url}/api/proxy/plugin/shop/as-user/x`, { headers: { Authorization: `Bearer ${bearer}` } });
       expect(response.status).to.equal(200);
       expect(shop.received[0]?.headers.authorization).to.equal(`Bearer ${bearer}`);
     });
 
-    it('an access token is accepted for plugins without a token, and is not passed on', async () => {
+    it('accept an access token if they get no token, which is not passed on', async () => {
       const made = await eventually(
         () =>
           jane.browser.request('/auth/v1/accesstoken', {

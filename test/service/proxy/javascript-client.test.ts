@@ -7,7 +7,7 @@ import { startServer } from '../../support/server.ts';
 
 const map = (name: string) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'default' } });
 
-describe('clients of others, through the service', () => {
+describe('the official JavaScript client, through the service', () => {
   const server = forSuite(() => startServer());
   let config: KubeConfig;
 
@@ -21,7 +21,7 @@ describe('clients of others, through the service', () => {
     );
   });
 
-  it('the official JavaScript client creates, lists, patches and deletes', async () => {
+  it('creates, lists, patches and deletes', async () => {
     const core = config.makeApiClient(CoreV1Api);
     await core.createNamespacedConfigMap({ namespace: 'default', body: { metadata: { name: 'made' }, data: { a: '1' } } });
     await core.replaceNamespacedConfigMap({ namespace: 'default', name: 'made', body: { metadata: { name: 'made' }, data: { a: '2' } } });
@@ -57,7 +57,7 @@ describe('clients of others, through the service', () => {
     await informer.stop();
   });
 
-  it('a console asks as those of others do: tables, metadata alone, bookmarks, many resources at once', async () => {
+  it('asks as other consoles do: tables, metadata alone, bookmarks, many resources at once', async () => {
     await server.kubernetes.apply(map('shown'));
     const base = '/api/kubernetes';
     const get = (path: string, headers: Record<string, string> = {}) => server.request(`${base}${path}`, { as: 'manager', headers });

@@ -14,7 +14,7 @@ interface Body {
 
 const safe = { policy: "default-src 'none'; sandbox; frame-ancestors 'none'", resources: 'same-origin' };
 
-describe('requests that are not passed on to the API server', () => {
+describe('requests to the Kubernetes API', () => {
   const between = new ApiServerBetween();
   const server = forSuite(() => startServer({ between: between.start }));
   let token: string;
@@ -35,7 +35,7 @@ describe('requests that are not passed on to the API server', () => {
     return [response.status, body.details?.causes?.[0]?.reason];
   }
 
-  it('KPX-02 Impersonate-* headers that name no user, or more: the caller would act as themself without knowing', async () => {
+  it('KPX-02 are refused with Impersonate-* headers without one user: the caller would act as themself without knowing', async () => {
     for (const name of ['IMPERSONATE-GROUP', 'impersonate-uid', 'Impersonate-Extra-scopes', 'Impersonate-', 'Atrium-View-As-Write'])
       expect(await reasonOf(await send(`${base}/apis/between`, { headers: { [name]: 'admin' } })), name).to.deep.equal([
         400,
@@ -44,7 +44,7 @@ describe('requests that are not passed on to the API server', () => {
     expect(between.received).to.deep.equal([]);
   });
 
-  it('KPX-01 the subresource proxy of pods, services and nodes, however it is written', async () => {
+  it('KPX-01 do not reach the subresource proxy of pods, services and nodes, however it is written', async () => {
     const paths = [
       '/api/v1/namespaces/default/pods/x/proxy',
       '/api/v1/namespaces/default/pods/x:80/proxy/',
@@ -67,7 +67,7 @@ describe('requests that are not passed on to the API server', () => {
     expect(await reasonOf(await send(`${inDefault}/pods/proxy`))).to.deep.equal([404, undefined]);
   });
 
-  it('a path that a proxy may read as a different path', async () => {
+  it('are refused at a path that a proxy may read as a different path', async () => {
     const paths = [
       '/api/v1/../v1/pods',
       '/api/v1/%2e%2e/pods',
@@ -99,7 +99,7 @@ describe('requests that are not passed on to the API server', () => {
     expect(between.received).to.deep.equal([]);
   });
 
-  it('paths outside of kubernetes.proxy.paths', async () => {
+  it('are 404 outside of kubernetes.proxy.paths', async () => {
     const ofTheServer = ['', '/', '/healthz', '/metrics', '/logs/x', '/debug/pprof', '/.well-known/openid-configuration'];
     for (const path of [...ofTheServer, '/apisx', '/api.v1', '/versionx'])
       expect((await send(`${base}${path}`)).status, path).to.equal(404);
@@ -107,7 +107,7 @@ describe('requests that are not passed on to the API server', () => {
       expect((await send(`${base}${path}`)).status, path).to.equal(200);
   });
 
-  it('without a credential, and with one that does not count', async () => {
+  it('are refused without a credential, and with an invalid one', async () => {
     for (const headers of [{}, { Authorization: 'Bearer nonsense' }, { Authorization: 'Basic YTpi' }, { Cookie: 'atrium_session=x' }]) {
       const response = await server.request(`${inDefault}/configmaps`, { headers });
       expect(await reasonOf(response)).to.deep.equal([401, undefined]);
@@ -115,19 +115,19 @@ describe('requests that are not passed on to the API server', () => {
     }
   });
 
-  it('a body where none belongs', async () => {
+  it('do not reach the API server with a body where none belongs', async () => {
     const raw = await rawGet(server.port, `${base}/apis/between`, 'GET', `Authorization: Bearer ${token}\r\nContent-Length: 2\r\n`);
     expect(raw.status).to.be.oneOf([400, 504]);
     expect(between.received).to.deep.equal([]);
   });
 
-  it('a header that no server reads in one way only', async () => {
+  it('are refused with a header that servers read in different ways', async () => {
     const { status } = await rawGet(server.port, `${base}/apis/between`, 'GET', `Authorization: Bearer ${token}\r\nIf-Match: \xe4\r\n`);
     expect(status).to.equal(400);
     expect(between.received).to.deep.equal([]);
   });
 
-  it('leaves a line of the audit trail for requests that the service refused by itself', async () => {
+  it('leave a line of the audit trail if the service refuses them by itself', async () => {
     const path = `${base}/api/v1/nodes/x/proxy/`;
     await send(path);
     const line = server.auditLines.map((text) => JSON.parse(text)).at(-1);
@@ -152,7 +152,7 @@ describe('the Kubernetes API with other settings', () => {
   };
   const reasonOf = async (response: Response) => [response.status, ((await response.json()) as Body).details?.causes?.[0]?.reason];
 
-  it('KPX-04 readOnly lets reads and self-subject reviews through, and nothing that writes or runs', async () => {
+  it('KPX-04 lets reads and self-subject reviews through with readOnly, and nothing that writes or runs', async () => {
     const server = await start({ kubernetes: { proxy: { readOnly: true, subresources: true } } });
     const send = (path: string, options = {}) => server.request(`${base}${path}`, { as: 'admin', ...options });
     expect((await send('/api/v1/namespaces/default/configmaps')).status).to.equal(200);
@@ -184,14 +184,14 @@ describe('the Kubernetes API with other settings', () => {
     }
   });
 
-  it('KPX-01 subresources lets a bearer reach the subresource proxy, whose pages stay what they are: files', async () => {
+  it('KPX-01 lets a bearer reach the subresource proxy with subresources, whose pages stay what they are: files', async () => {
     const server = await start({ kubernetes: { proxy: { subresources: true } } });
     // The node does not exist, which the API server reports.
     const response = await server.request(`${base}/api/v1/nodes/x/proxy/`, { as: 'admin' });
     expect(await reasonOf(response)).to.not.deep.equal([403, 'ProxySubresource']);
   });
 
-  it('KPX-02 viewAs: off refuses every Impersonate-* header, in any case', async () => {
+  it('KPX-02 refuses every Impersonate-* header with viewAs: off, in any case', async () => {
     const server = await start({ kubernetes: { viewAs: 'off' } });
     for (const name of ['Impersonate-User', 'IMPERSONATE-GROUP', 'impersonate-uid', 'Impersonate-Extra-scopes', 'Impersonate-'])
       expect(await reasonOf(await server.request(`${base}/version`, { as: 'admin', headers: { [name]: 'admin' } })), name).to.deep.equal([
@@ -200,7 +200,7 @@ describe('the Kubernetes API with other settings', () => {
       ]);
   });
 
-  it('paths narrows it, by whole segments', async () => {
+  it('is narrowed by paths, in whole segments', async () => {
     const server = await start({ kubernetes: { proxy: { paths: ['/api/v1/namespaces', '/version'] } } });
     const statusOf = async (path: string) => (await server.request(`${base}${path}`, { as: 'admin' })).status;
     expect([await statusOf('/api/v1/namespaces'), await statusOf('/api/v1/namespaces/default'), await statusOf('/version')]).to.deep.equal([

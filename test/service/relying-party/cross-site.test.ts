@@ -92,7 +92,7 @@ describe('a request with a session cookie from another site', () => {
     }
   });
 
-  it('neither gets nor names a token to send', async () => {
+  it('gets no token, and names none to send', async () => {
     const info = await jane.browser.info('v2');
     expect(info.text).not.to.match(/csrf/i);
     const preflight = await jane.browser.request(path, { method: 'OPTIONS', headers: { origin: 'https://front.example' } });
@@ -122,7 +122,7 @@ describe('a request with a session cookie from another site', () => {
     expect(listed.headers.get('access-control-allow-origin')).to.equal('https://front.example');
   });
 
-  it('REN-12 neither renews nor ends the session', async () => {
+  it('REN-12 does not renew or end the session', async () => {
     for (const ask of [refresh, logout]) {
       const reply = await ask(jane.browser, jane.handle, { headers: { 'sec-fetch-site': 'cross-site' } });
       expect(reply.status).to.equal(403);
@@ -138,7 +138,7 @@ describe('a request with a session cookie from another site', () => {
     expect(await sessionObject(cluster.kubernetes, jane.path)).not.to.equal(undefined);
   });
 
-  it('S17 neither renews nor ends the session over plain http, where Origin alone tells the page', async () => {
+  it('S17 does not renew or end the session over plain http, where Origin alone tells the page', async () => {
     for (const origin of ['https://evil.example', 'null', `${publicURL}:8443`])
       for (const [method, operation] of [
         ['GET', 'v1/token/refresh'],

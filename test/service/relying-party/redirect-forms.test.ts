@@ -40,7 +40,7 @@ function expectOwn({ provider }: RelyingParty, reply: Reply, form: string): void
   ).to.equal(true);
 }
 
-describe('open redirects', () => {
+describe('redirects', () => {
   const party = relyingParty({ config: { login: { perMinute: 1_000_000 } } });
 
   /** Sends one request for each form, some of them concurrently. */
@@ -55,13 +55,13 @@ describe('open redirects', () => {
   const everywhere = (form: string) => new URLSearchParams(Object.fromEntries(foreignNames.map((name) => [name, form]))).toString();
   const isTooLong = (query: string) => query.length > 15_000;
 
-  it('RED-01 is tried in more than five hundred forms', () => {
+  it('RED-01 are tried in more than five hundred forms', () => {
     expect(forms.length).to.be.above(500);
     expect(hostileForms(own)).to.deep.equal(forms);
   });
 
   for (const path of ['/api/v1/token/login', '/api/v2/token/login', '/api/v2/token/redirect']) {
-    it(`RED-01 ${path} looks at no parameter of another name`, () =>
+    it(`RED-01 use no parameter of another name: ${path}`, () =>
       withEach(async (form, browser) => {
         const query = everywhere(form);
         if (isTooLong(query)) return;
@@ -70,14 +70,14 @@ describe('open redirects', () => {
         expectOwn(party(), reply, form);
       }));
 
-    it(`RED-01 ${path} takes no issuer but those of the settings`, () =>
+    it(`RED-01 use no issuer but those of the settings: ${path}`, () =>
       withEach(async (form, browser) => {
         const reply = await browser.request(`${path}?${new URLSearchParams({ issuer: form })}`, { headers: navigation });
         expect(reply.status, form).to.equal(400);
         expectOwn(party(), reply, form);
       }));
 
-    it(`RED-01 ${path} takes no redirect_uri but those of the settings`, () =>
+    it(`RED-01 use no redirect_uri but those of the settings: ${path}`, () =>
       withEach(async (form, browser) => {
         const reply = await browser.request(`${path}?${new URLSearchParams({ redirect_uri: form })}`, { headers: navigation });
         expectStatus(reply, 400, 'redirect_uri');
@@ -85,7 +85,7 @@ describe('open redirects', () => {
         expect(reply.cookies, form).to.deep.equal([]);
       }));
 
-    it(`RED-01 ${path} takes no return_to that leads elsewhere`, () =>
+    it(`RED-01 use no return_to that leads elsewhere: ${path}`, () =>
       withEach(async (form, browser) => {
         const reply = await browser.request(`${path}?${new URLSearchParams({ return_to: form })}`, { headers: navigation });
         expectOwn(party(), reply, form);
@@ -99,7 +99,7 @@ describe('open redirects', () => {
       }));
   }
 
-  it('RED-01 sends a browser that lands on the callback nowhere else', async () => {
+  it('RED-01 send a browser that lands on the callback nowhere else', async () => {
     const harmless: string[] = [];
     await withEach(async (form, browser) => {
       const login = await browser.login('v2', { return_to: form });
@@ -115,7 +115,7 @@ describe('open redirects', () => {
     for (const form of harmless) expect(form).to.match(/^\/(?!\/)/);
   });
 
-  it('RED-01 the callback looks at no address in its query', () =>
+  it('RED-01 use no address in the query of the callback', () =>
     withEach(async (form, browser) => {
       const query = everywhere(form);
       if (isTooLong(query)) return;
@@ -124,7 +124,7 @@ describe('open redirects', () => {
       expectOwn(party(), reply, form);
     }));
 
-  it('RED-01 logout looks at no address in its query, when it ends a session', async () => {
+  it('RED-01 use no address in the query of logout, when it ends a session', async () => {
     const names = [...foreignNames, 'state', 'redirect_uri', 'return_to'];
     for (let begin = 0; begin < forms.length; begin += names.length) {
       const { browser, callback } = await logIn(party().service);
@@ -141,7 +141,7 @@ describe('open redirects', () => {
   });
 
   for (const operation of ['/api/v1/token/refresh', '/api/v2/token/refresh', '/api/v2/token/logout']) {
-    it(`RED-01 ${operation} looks at no address in its query, when it refuses`, async () => {
+    it(`RED-01 use no address in the query of ${operation}, when it refuses`, async () => {
       const { browser } = await logIn(party().service);
       const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
       await withEach(async (form, other) => {
@@ -166,7 +166,7 @@ describe('open redirects', () => {
     `http://${own}/#`,
     'http://CONSOLE.test/',
   ]) {
-    it(`RED-02 refuses ${uri} as redirect_uri`, async () => {
+    it(`RED-02 never lead to ${uri} as redirect_uri`, async () => {
       for (const path of ['v1/token/login', 'v2/token/login', 'v2/token/redirect']) {
         const reply = await new Browser(party().service.url).request(`/api/${path}?${new URLSearchParams({ redirect_uri: uri })}`);
         expectStatus(reply, 400, 'redirect_uri');
@@ -180,7 +180,7 @@ describe('open redirects', () => {
     'a tab': '/a%09b',
     'U+2028': '/a%E2%80%A8b',
   })) {
-    it(`RED-03 refuses ${what}, and writes no header of it`, async () => {
+    it(`RED-03 refuse ${what}, and write no header of it`, async () => {
       for (const name of ['redirect_uri', 'return_to']) {
         for (const path of ['/api/v1/token/login', '/api/v2/token/login', '/api/v2/token/redirect']) {
           const head = `GET ${path}?${name}=${value} HTTP/1.1\r\nHost: ${own}\r\nSec-Fetch-Mode: navigate\r\nConnection: close\r\n\r\n`;
@@ -193,7 +193,7 @@ describe('open redirects', () => {
     });
   }
 
-  it('RED-04 goes to the issuer, whatever the Referer says', async () => {
+  it('RED-04 lead to the issuer, whatever the Referer says', async () => {
     const { provider, service } = party();
     const headers = { ...navigation, referer: 'https://evil.example/', origin: 'https://evil.example' };
     const reply = await new Browser(service.url).request('/api/v2/token/redirect', { headers });
@@ -205,7 +205,7 @@ describe('open redirects', () => {
   });
 
   for (const form of scriptForms) {
-    it(`RED-05 refuses ${form}`, async () => {
+    it(`RED-05 refuse ${form}`, async () => {
       for (const name of ['redirect_uri', 'return_to']) {
         for (const path of ['v1/token/login', 'v2/token/login', 'v2/token/redirect']) {
           const query = new URLSearchParams({ [name]: form });

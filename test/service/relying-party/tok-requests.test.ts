@@ -118,7 +118,7 @@ describe('bearer tokens', () => {
     ['names of the prototype as groups', { claims: { groups: ['__proto__', 'constructor', 'toString'] } }],
   ];
   for (const [what, change] of strange) {
-    it(`TOK-15 with ${what} do no harm`, async () => {
+    it(`TOK-15 do no harm with ${what}`, async () => {
       const replies = await logInWith(ways(), change);
       replies.set('bearer', await new Browser(ways().service.url).info('v2', ways().provider.idToken(change)));
       for (const [way, reply] of replies) {
@@ -130,7 +130,7 @@ describe('bearer tokens', () => {
     });
   }
 
-  it('TOK-15 with claims ten thousand deep do no harm', async () => {
+  it('TOK-15 do no harm with claims ten thousand deep', async () => {
     const { provider, service } = ways();
     const change: TokenChange = { text: (json) => json.replace(/}$/, `,"deep":${deep}}`) };
     provider.misbehave({ redeemed: change });
@@ -141,7 +141,7 @@ describe('bearer tokens', () => {
     expect((await logIn(service)).callback.status).to.equal(200);
   });
 
-  it('TOK-15 with claims that are all wrong are refused', async () => {
+  it('TOK-15 are refused with claims that are all wrong', async () => {
     const { provider } = ways();
     for (const payload of ['null', '[]', '7', '"text"', '{}', '', '{"iss":']) {
       await expectNoBearer(ways(), provider.idToken({ text: () => payload }));

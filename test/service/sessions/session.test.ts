@@ -170,7 +170,7 @@ describe('a session', () => {
     }
   });
 
-  it('that its browser has replaced by a new login takes no cookie from it', async () => {
+  it('takes no cookie from a new login by which its browser has replaced it', async () => {
     const { browser, secret, handle } = await session(service);
     await logIn(service, { browser });
 

@@ -70,7 +70,7 @@ describe('the admission policy of users', () => {
     isDone(answer);
   };
 
-  it('(1) lets local users and users without a source be made, and no others', async () => {
+  it('lets local users and users without a source be made, and no others (1)', async () => {
     isDone(await manager.call('POST', users, created('local@example.com')), 201);
     const {
       connector_type: _type,
@@ -91,7 +91,7 @@ describe('the admission policy of users', () => {
       for (const by of [manager, admin]) refusedWith(await by.call('POST', users, created('wrong@example.com', spec)), why);
   });
 
-  it('(2) lets no caller change the source of a user', async () => {
+  it('lets no caller change the source of a user (2)', async () => {
     await service.apply(aUser('source@example.com'));
     const why = 'connector_type, connector_id, connector_name, ids and valid are kept by the service';
     for (const spec of [
@@ -151,7 +151,7 @@ describe('the admission policy of users', () => {
     isDone(await alice.call('DELETE', `${users}/${nameOf('chief')}`));
   });
 
-  it('(3) lets labels and annotations of an administrator be changed, and finalizers be taken off', async () => {
+  it('lets labels and annotations of an administrator be changed, and finalizers be removed (3)', async () => {
     await admin.apply(aUser('labelled', { is_admin: true }));
     isDone(await patch(service, 'labelled', { metadata: { finalizers: ['example.com/x', 'example.com/y'] } }));
     isDone(await patch(manager, 'labelled', { metadata: { labels: { team: 'a' }, annotations: { note: 'b' } } }));
@@ -219,7 +219,7 @@ describe('the admission policy of users', () => {
     }
   });
 
-  it('(3) lets the garbage collector end a deletion in the foreground', async () => {
+  it('lets the garbage collector end a deletion in the foreground (3)', async () => {
     await admin.apply(aUser('foreground', { is_admin: true }));
     const options = { kind: 'DeleteOptions', apiVersion: 'v1', propagationPolicy: 'Foreground' };
     const { status } = await admin.call('DELETE', `${users}/${nameOf('foreground')}`, options);
@@ -230,7 +230,7 @@ describe('the admission policy of users', () => {
     );
   });
 
-  it('(4) lets callers who may impersonate an administrator create the administrator', async () => {
+  it('lets callers who may impersonate an administrator create the administrator (4)', async () => {
     const user = created('fresh-chief', {}, { is_admin: true });
     refusedWith(await manager.call('POST', users, user), 'user "manager" cannot make, change or delete the administrator "fresh-chief"');
     isDone(await alice.call('POST', users, user), 201);

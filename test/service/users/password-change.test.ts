@@ -24,7 +24,7 @@ describe('a new password', () => {
     return { ...verdict.account, passwordChangedAt: verdict.passwordChangedAt };
   }
 
-  it('that comes second ends no session of the first', async () => {
+  it('ends no session of a new password that came first', async () => {
     const password = await proved('jane@example.com');
     first.passwords.meanwhile = async () => {
       first.passwords.meanwhile = undefined;

@@ -173,7 +173,7 @@ for (const credentials of ['passthrough', 'impersonate'] as const)
       expect(mixed).to.equal(0);
     });
 
-    it('VAS-04 neither share continue tokens nor pages', async () => {
+    it('VAS-04 do not share continue tokens or pages', async () => {
       const tokenFor = async (as: Viewer, headers: Record<string, string>) => {
         const { metadata } = (await (await service.send(as, `${lists}?limit=1`, headers)).json()) as { metadata: { continue: string } };
         return metadata.continue;
@@ -186,7 +186,7 @@ for (const credentials of ['passthrough', 'impersonate'] as const)
       expect((await service.send('alice', behind(await tokenFor('bob', {})), asBob)).status).to.equal(400);
     });
 
-    it('VAS-06 read only: no write, whatever it names, and no upgrade', async () => {
+    it('VAS-06 refuse every write, whatever it names, and every upgrade', async () => {
       const body = JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'new' } });
       for (const named of [{}, { 'Atrium-View-As-Write': bob }])
         expect(await service.outcome('alice', mapsOf('shop'), { ...asBob, ...named }, { method: 'POST', body })).to.deep.equal([

@@ -6,7 +6,7 @@ import { barriers } from './axe.ts';
 import { Visitor } from './chromium.ts';
 import { demoInChromium } from './demo.ts';
 
-describe('keys of the console', () => {
+describe('the keyboard in the console', () => {
   const { browser, demo } = demoInChromium({ users: 5 });
   let visitor: Visitor;
   let page: Page;
@@ -22,7 +22,7 @@ describe('keys of the console', () => {
   const field = () => palette().getByRole('combobox');
   const focused = () => page.evaluate('document.activeElement.textContent || document.activeElement.tagName');
 
-  it('Ctrl+K finds a page, and Enter opens it', async () => {
+  it('finds a page by Ctrl+K, and opens it by Enter', async () => {
     await page.keyboard.press('Control+k');
     await palette().getByRole('option', { name: 'Overview' }).waitFor();
     expect(await barriers(page)).to.deep.equal([]);
@@ -34,7 +34,7 @@ describe('keys of the console', () => {
     expect(await palette().count()).to.equal(0);
   });
 
-  it('Ctrl+K opens the palette again before its closing is reported', async () => {
+  it('opens the palette again by Ctrl+K before its closing is reported', async () => {
     await page.keyboard.press('Control+k');
     await field().fill('old');
     await page.evaluate(`{
@@ -76,7 +76,7 @@ describe('keys of the console', () => {
     await palette().waitFor({ state: 'detached' });
   });
 
-  it('Ctrl+K can be cancelled before the palette is loaded, and no other key reaches the page meanwhile', async () => {
+  it('cancels Ctrl+K before the palette is loaded, and no other key reaches the page meanwhile', async () => {
     const tab = await visitor.openTab();
     const held = Promise.withResolvers<void>();
     await tab.route(/\/palette-\w+\.js$/, async (route) => {
@@ -113,7 +113,7 @@ describe('keys of the console', () => {
     await other.leave();
   });
 
-  it('j, k and x go through rows, Enter opens, and / finds', async () => {
+  it('goes through rows by j, k and x, opens by Enter, and searches by /', async () => {
     const names = 'tbody a[href^="/users/"]';
     await page.goto(`${demo.url}/users`);
     const first = page.locator(names).first();
@@ -141,7 +141,7 @@ describe('keys of the console', () => {
     await page.getByRole('heading', { name: 'Jane Doe' }).waitFor();
   });
 
-  it('a typed search stays until it is applied, with its last space', async () => {
+  it('keeps a typed search until it is applied, with its last space', async () => {
     await page.goto(`${demo.url}/users`);
     await page.locator('tbody a').first().waitFor();
     // Another part of the address changes before the delay after the last key ends. More words may follow a space.
@@ -158,7 +158,7 @@ describe('keys of the console', () => {
     expect(await page.getByLabel('Search by name or e-mail').inputValue()).to.equal('jane ');
   });
 
-  it('? shows them, in a dialog that can switch them off', async () => {
+  it('shows its keys by ?, in a dialog that can switch them off', async () => {
     await page.goto(`${demo.url}/users`);
     await page.locator('tbody a').first().waitFor();
     await page.keyboard.press('?');
@@ -177,7 +177,7 @@ describe('keys of the console', () => {
     await page.keyboard.press('Escape');
   });
 
-  it('the focus moves to the heading of a page, even if its content is loaded later', async () => {
+  it('has its focus on the heading of a page, even if the content is loaded later', async () => {
     const held = Promise.withResolvers<void>();
     await page.route(/\/auth\/v1\/users\/[^/?]+$/, async (route) => {
       await held.promise;
@@ -192,7 +192,7 @@ describe('keys of the console', () => {
     await page.unrouteAll({ behavior: 'wait' });
   });
 
-  it('the focus moves to the heading when a result replaces a form', async () => {
+  it('has its focus on the heading when a result replaces a form', async () => {
     await page.goto(`${demo.url}/users/new`);
     await page.getByLabel('E-mail', { exact: true }).fill('by.keys@example.com');
     await page.getByRole('button', { name: 'Create the user' }).press('Enter');

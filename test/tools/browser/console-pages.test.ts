@@ -102,7 +102,7 @@ describe('the pages of the console', () => {
 
   for (const screen of screens) {
     for (const { what, role, path, text } of pages) {
-      it(`${what}, ${screen.name}: has no barrier, and keeps to its policy`, async () => {
+      it(`have no barrier, and keep to their policy: ${what}, ${screen.name}`, async () => {
         const { page, visitor } = await open(role, screen);
         await page.goto(`${demo.url}${await named(path, role)}`);
         await page.getByText(text).filter({ visible: true }).first().waitFor();
@@ -116,7 +116,7 @@ describe('the pages of the console', () => {
     }
   }
 
-  it('the start page has no barrier', async () => {
+  it('have no barrier before the login', async () => {
     const visitor = new Visitor(await browser.newContext());
     const page = await visitor.openTab();
     await page.goto(`${demo.url}/`);

@@ -47,7 +47,7 @@ describe('the people pages of the console', () => {
 
   for (const role of people) {
     for (const path of [...paths, ...more, ...own]) {
-      it(`${role} on ${path}: shows a page or a reason, without barriers`, async () => {
+      it(`show a page or a reason, without barriers: ${role} on ${path}`, async () => {
         const { page, visitor } = await as(role);
         const names = { JANE: await recordName('jane@example.com'), SELF: await recordName(demo.person(role).email) };
         await page.goto(`${demo.url}${path.replace(/JANE|SELF/, (name) => names[name as keyof typeof names])}`);
@@ -63,7 +63,7 @@ describe('the people pages of the console', () => {
     }
   }
 
-  it('the first page lists due actions, and leads to them', async () => {
+  it('list due actions on the first page, and lead to them', async () => {
     const { page, visitor } = await as('manager');
     const due = page.getByRole('region', { name: 'To do' });
     await page.goto(`${demo.url}/`);
@@ -91,7 +91,7 @@ describe('the people pages of the console', () => {
     expect(visitor.complaints.splice(0)).to.deep.equal([]);
   });
 
-  it('N5 the first page shows the expiry of the session, not of its token', async () => {
+  it('N5 show the expiry of the session, not of its token, on the first page', async () => {
     const { page } = await as('manager');
     const asked = page.waitForResponse((response) => response.url().includes('/auth/v1/sessions'));
     await page.goto(`${demo.url}/`);
@@ -106,7 +106,7 @@ describe('the people pages of the console', () => {
     await shown.getByText(expected).waitFor();
   });
 
-  it('a list of groups announces a new one, and shows it on request', async () => {
+  it('announce a new group in a list, and show it on request', async () => {
     const { page } = await as('admin');
     await page.goto(`${demo.url}/groups`);
     await page.getByRole('link', { name: 'Developers' }).waitFor();
@@ -121,7 +121,7 @@ describe('the people pages of the console', () => {
     await page.getByRole('link', { name: 'night' }).waitFor();
   });
 
-  it('lists of groups and bindings are searched and sorted by their address', async () => {
+  it('search and sort lists of groups and bindings by their address', async () => {
     const { page } = await as('admin');
     await page.goto(`${demo.url}/groups?q=on+call`);
     await page.getByRole('link', { name: 'On call' }).waitFor();
@@ -136,7 +136,7 @@ describe('the people pages of the console', () => {
     await page.getByText('Active', { exact: true }).filter({ visible: true }).waitFor();
   });
 
-  it('a list of groups longer than one answer is shown completely', async () => {
+  it('show a list of groups completely that is longer than one answer', async () => {
     for (let number = 0; number < 220; number += 20)
       await Promise.all(
         Array.from({ length: 20 }, (_, index) =>
@@ -167,7 +167,7 @@ describe('the people pages of the console', () => {
     return { page, visitor, name, dialog };
   }
 
-  it('a user who was changed meanwhile is compared, and typed text is kept', async () => {
+  it('compare a user who was changed meanwhile, and keep typed text', async () => {
     const { page, visitor, name, dialog } = await renaming('priya@example.com', 'Priya of mine');
     const change = { spec: { username: 'Priya of theirs', mobile: '+49 1' } };
     expect((await send('PATCH', `/auth/v1/users/${name}`, change, 'application/merge-patch+json')).status).to.equal(200);
@@ -188,7 +188,7 @@ describe('the people pages of the console', () => {
     expect(stored).to.have.nested.property('spec.mobile', '+49 1');
   });
 
-  it('a user with another status update meanwhile is saved without a question', async () => {
+  it('save a user without a question if the status alone was updated meanwhile', async () => {
     const { page, visitor, name, dialog } = await renaming('priya@example.com', 'Priya Anew');
     const path = `/auth/v1/users/${name}`;
     let noted = 0;
@@ -212,7 +212,7 @@ describe('the people pages of the console', () => {
     await visitor.complainsOf('status of 409');
   });
 
-  it('the history of a user shows events with actor and source', async () => {
+  it('show events with actor and source in the history of a user', async () => {
     const { page } = await as('admin');
     const name = await recordName('tomas@example.com');
     await send('PATCH', `/auth/v1/users/${name}`, { spec: { is_disabled: true } }, 'application/merge-patch+json');
@@ -232,7 +232,7 @@ describe('the people pages of the console', () => {
     expect(await barriers(page)).to.deep.equal([]);
   });
 
-  it('a search finds some of many namespaces, and chosen ones stay visible', async () => {
+  it('find some of many namespaces by a search, and keep chosen ones visible', async () => {
     const names = Array.from({ length: 12 }, (_, number) => `team-${number}`);
     await Promise.all(names.map((name) => send('POST', '/api/kubernetes/api/v1/namespaces', { metadata: { name } })));
     // The service learns of them by a watch, and the page sends one request.
@@ -248,7 +248,7 @@ describe('the people pages of the console', () => {
     expect(await page.locator('.choices label').allTextContents()).to.deep.equal(['default', 'team-1', 'team-10', 'team-11']);
   });
 
-  it('a role begins and ends in the time zone of the user who binds it, and the list shows its expiry', async () => {
+  it('bind a role in the time zone of the user who binds it, and show its expiry in the list', async () => {
     const visitor = new Visitor(await browser.newContext({ timezoneId: 'Asia/Kolkata' }));
     const page = await visitor.openTab();
     await demo.logIn(page, 'admin', '/bindings/new');
@@ -284,7 +284,7 @@ describe('the people pages of the console', () => {
     await visitor.leave();
   });
 
-  it('a combobox is usable by keyboard', async () => {
+  it('have a combobox that works by keyboard', async () => {
     const { page } = await as('admin');
     await page.goto(`${demo.url}/bindings/new`);
     const field = page.getByRole('combobox', { name: 'Role' });
@@ -346,7 +346,7 @@ describe('the people pages of the console', () => {
     });
 
     for (const { path, entry, right } of refusals) {
-      it(`“${entry}” on ${path} is greyed in the menu, not in the bar, with the reason`, async () => {
+      it(`show “${entry}” on ${path} greyed in the menu, not in the bar, with the reason`, async () => {
         const { page, visitor } = await as('viewer');
         await page.goto(`${demo.url}${path.replace('JANE', await recordName('jane@example.com'))}`);
         await press(page, 'More actions');
@@ -362,7 +362,7 @@ describe('the people pages of the console', () => {
       });
     }
 
-    it('forbidden actions of sessions are greyed in their menu, with the reason', async () => {
+    it('show forbidden actions of sessions greyed in their menu, with the reason', async () => {
       const { page, visitor } = await as('viewer');
       await page.goto(`${demo.url}/users/${await recordName('jane@example.com')}/sessions`);
       const menus = page.getByRole('button', { name: 'More actions', exact: true });

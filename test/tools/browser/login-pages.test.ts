@@ -36,7 +36,7 @@ for (const { name: screen, colorScheme, viewport } of screens)
       await picture(page, `login ${what} ${screen}`);
     }
 
-    it('a due password is changed first', async () => {
+    it('change a due password first', async () => {
       const headers = { authorization: `Bearer ${demo.person('admin').token}`, 'content-type': 'application/json' };
       const { email } = demo.person('nobody');
       const found = listed.parse(await (await fetch(`${demo.url}/auth/v2/users?search=${email}`, { headers })).json());
@@ -51,7 +51,7 @@ for (const { name: screen, colorScheme, viewport } of screens)
       await look('password due');
     });
 
-    it('a client that needs consent shows its scopes', async () => {
+    it('show the scopes of a client that needs consent', async () => {
       await demo.logIn(page, 'viewer');
       await page.goto(`${demo.url}/api/v2/token/redirect?token_storage=cookie&prompt=consent`);
       await page.locator('form button').first().waitFor();
@@ -60,7 +60,7 @@ for (const { name: screen, colorScheme, viewport } of screens)
       await look('consent');
     });
 
-    it('a device shows its code for confirmation', async () => {
+    it('show the code of a device for confirmation', async () => {
       const body = new URLSearchParams({ client_id: 'kubectl', scope: 'openid' });
       const { user_code: code } = device.parse(await (await fetch(`${demo.url}/identity/device/auth`, { method: 'POST', body })).json());
       await page.goto(`${demo.url}/identity/device`);
@@ -71,7 +71,7 @@ for (const { name: screen, colorScheme, viewport } of screens)
       await look('device confirm');
     });
 
-    it('second factors are set up with recovery codes, and asked for', async () => {
+    it('set up second factors with recovery codes, and ask for them', async () => {
       await demo.logIn(page, 'manager');
       await page.goto(`${demo.url}/api/v2/token/redirect?token_storage=cookie&prompt=enrol&factor=totp`);
       await page.locator('#email, .key').first().waitFor();

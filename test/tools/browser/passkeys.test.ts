@@ -74,7 +74,7 @@ describe('passkeys in a browser', () => {
     await visitor.leave();
   });
 
-  it('that the browser does not provide leave the page unchanged, with a message', async () => {
+  it('leave the page unchanged if the browser does not provide them, with a message', async () => {
     const visitor = new Visitor(await browser.newContext());
     const page = await visitor.openTab();
     const { cdp, authenticatorId } = await authenticatorOf(page);

@@ -90,7 +90,7 @@ describe('deploy/examples', () => {
   };
 
   for (const name of readdirSync(directory)) {
-    it(`${name} has values that the chart takes, and objects that a real API server takes`, async () => {
+    it(`have values that the chart takes, and objects that a real API server takes: ${name}`, async () => {
       const objects = await rendered(name);
       const others = foreign[name] ?? [];
       const native = objects.filter(({ kind }) => !others.includes(kind));
@@ -101,7 +101,7 @@ describe('deploy/examples', () => {
       expect(objects.flatMap(({ kind }) => (others.includes(kind) ? [kind] : []))).to.have.members(others);
     });
 
-    it(`${name} has settings that the service takes, and keeps watches open on the way in`, async () => {
+    it(`have settings that the service takes, and keep watches open on the way in: ${name}`, async () => {
       const objects = await rendered(name);
       const { annotations } = one(objects, 'Ingress').metadata;
       const config = z.object({ 'config.yaml': z.string() }).parse(one(objects, 'ConfigMap', 'atrium-config').data);
@@ -112,7 +112,7 @@ describe('deploy/examples', () => {
     });
   }
 
-  it('flux.yaml has objects that belong together', () => {
+  it('have a flux.yaml with objects that belong together', () => {
     const objects = objectsOf(readFileSync(join(directory, 'flux.yaml'), 'utf8'));
 
     expect(objects.map(({ apiVersion, kind, metadata }) => [apiVersion, kind, metadata.namespace ?? metadata.name])).to.deep.equal([

@@ -6,7 +6,7 @@ import type { RecordedAccount } from './recorded-account.ts';
 /** Defines a test for each right, so that a missing or unused right is named. */
 export function itIsGrantedJust(needed: Readonly<Record<string, string>>, account: () => RecordedAccount): void {
   for (const [right, purpose] of Object.entries(needed)) {
-    it(`${right}: ${purpose}`, () => {
+    it(`include ${right}: ${purpose}`, () => {
       const grant = account().granted.find((each) => textOf(each) === right);
 
       if (grant === undefined) return expect.fail('it is not granted');

@@ -65,7 +65,7 @@ describe('the rights of the service when a feature is turned off', () => {
 
   for (const feature of Object.keys(parseConfig({ yaml: '' }).features)) {
     const gone = lost[feature] ?? [];
-    it(`${feature}: ${gone.length === 0 ? 'are the same' : `lack ${gone.length}`}`, async () => {
+    it(`${gone.length === 0 ? 'are the same' : `lack ${gone.length}`}: ${feature}`, async () => {
       const left = await rights({ [`config.features.${feature}`]: false });
 
       expect(most.filter((right) => !left.includes(right))).to.have.members([...gone]);

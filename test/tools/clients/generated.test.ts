@@ -11,7 +11,7 @@ const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 describe('clients that openapi-generator makes from the OpenAPI document', () => {
   const served = forSuite(() => serveClients());
 
-  it('Go: compiles, and reads five answers into its types', async () => {
+  it('compile, and read five answers into their types: Go', async () => {
     const directory = join(served.directory, 'go');
     await generate('go', served.document, directory);
     await mkdir(join(directory, 'calls'));
@@ -21,7 +21,7 @@ describe('clients that openapi-generator makes from the OpenAPI document', () =>
     expectFiveAnswers(await program(join(directory, 'calls.exe'), [], { env: served.env }));
   });
 
-  it('Python: imports, and reads five answers into its models', async () => {
+  it('import, and read five answers into their models: Python', async () => {
     const directory = join(served.directory, 'python');
     await generate('python', served.document, directory);
     const printed = await program(await python('python'), [source('python/client.py')], { env: { ...served.env, PYTHONPATH: directory } });
@@ -33,7 +33,7 @@ describe('clients that openapi-generator makes from the OpenAPI document', () =>
 describe('clients of other generators', () => {
   const served = forSuite(() => serveClients());
 
-  it('oapi-codegen: compiles, and reads five answers into its types', async () => {
+  it('compile, and read five answers into their types: oapi-codegen', async () => {
     const directory = join(served.directory, 'oapi-codegen');
     await cp(source('oapi-codegen'), directory, { recursive: true });
     await mkdir(join(directory, 'atrium'));
@@ -43,7 +43,7 @@ describe('clients of other generators', () => {
     expectFiveAnswers(await program(join(directory, 'calls.exe'), [], { env: served.env }));
   });
 
-  it('openapi-python-client: keeps all operations and models, and reads five answers', async () => {
+  it('keep all operations and models, and read five answers: openapi-python-client', async () => {
     const directory = join(served.directory, 'openapi-python-client');
     expect(await pythonClient(served.document, directory)).to.not.match(/warning|error|unable/i);
     const python3 = await python('openapi-python-client');

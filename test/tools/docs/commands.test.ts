@@ -52,7 +52,7 @@ for (const shell of shells)
 
     for (const page of pages())
       if (page.commands.some((commands) => !isSkipped(commands)))
-        it(page.path, async () => {
+        it(`work as printed: ${page.path}`, async () => {
           expect(await reader.follow(page, given.signal)).to.deep.equal([]);
         });
   });

@@ -6,7 +6,7 @@ import { logIn, visit } from './console.ts';
 import type { KeycloakBrowser } from './page.ts';
 import { atKeycloak, bothCredentials, type Credentials } from './suite.ts';
 
-describe('Keycloak sends logouts through the back channel', () => {
+describe('back-channel logout of Keycloak', () => {
   for (const credentials of bothCredentials) describe(credentials, () => told(credentials));
 });
 
@@ -33,7 +33,7 @@ function told(credentials: Credentials): void {
   const endSession = async (issuer: KeycloakBrowser, clientID: string) =>
     issuer.submit(await issuer.get(`${realm.issuer}/protocol/openid-connect/logout?client_id=${clientID}`), { confirmLogout: 'Logout' });
 
-  it('when an administrator ends all sessions of a user', async () => {
+  it('ends all sessions of a user when an administrator ends them', async () => {
     const { keycloak, kubernetes } = all;
     const person = await realm.person('bea');
     const bystander = await logIn(service, { keycloak, person: await realm.person('ben') });
@@ -52,7 +52,7 @@ function told(credentials: Credentials): void {
     await eventually(() => service.logLines.join(''), isTold);
   });
 
-  it('when the user logs out at another client, and ends that session alone', async () => {
+  it('ends one session when its user logs out at another client', async () => {
     const { keycloak } = all;
     const person = await realm.person('bill');
     const { browser, issuer } = await logIn(service, { keycloak, person });
@@ -65,7 +65,7 @@ function told(credentials: Credentials): void {
     expect((await visit(service, { keycloak, person, issuer })).wasAsked).to.equal(true);
   });
 
-  it('for tokens that the client stores', async () => {
+  it('ends tokens that the client stores', async () => {
     const { keycloak } = all;
     const person = await realm.person('bobo');
     const { bearer, refreshToken, issuer } = await logIn(service, { keycloak, person, storage: 'local' });
@@ -81,7 +81,7 @@ function told(credentials: Credentials): void {
     expect((await refresh(new Browser(service.url), refreshToken)).status).to.equal(401);
   });
 
-  it('and the user returns by another login', async () => {
+  it('lets the user return by another login', async () => {
     const { keycloak } = all;
     const person = await realm.person('brit');
     const { browser, issuer } = await logIn(service, { keycloak, person });

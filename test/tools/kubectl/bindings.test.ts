@@ -40,7 +40,7 @@ describe('kubectl, with UserBindings', () => {
     return ran.stdout;
   };
 
-  it('get userbindings shows subjects, scope, role and phase', async () => {
+  it('shows subjects, scope, role and phase by get userbindings', async () => {
     const [head = '', ...lines] = (await output('get', 'userbindings')).trimEnd().split('\n');
 
     expect(head.trimEnd().split(/ {2,}/)).to.deep.equal(['NAME', 'KIND', 'NAME', 'SCOPE', 'ROLE', 'PHASE', 'EXPIRES', 'AGE']);

@@ -66,7 +66,7 @@ describe('kubectl --server at the service, below a base path', () => {
     expect((await output('api-versions')).trim().split('\n')).to.deep.equal(['auth.platform.io/v1', 'authorization.orchestrator.io/v1']);
   });
 
-  it('get users shows the columns of the API server', async () => {
+  it('shows the columns of the API server by get users', async () => {
     const [head = '', ...lines] = (await output('get', 'users')).trimEnd().split('\n');
 
     expect(head.trimEnd().split(/ {2,}/)).to.deep.equal(['NAME', 'USERNAME', 'DISPLAY NAME', 'SOURCE', 'PHASE', 'LAST LOGIN', 'AGE']);
@@ -75,20 +75,20 @@ describe('kubectl --server at the service, below a base path', () => {
     expect(await output('get', 'platform-auth')).to.contain(nameOf(ben));
   });
 
-  it('get user NAME -o yaml gives the record, and describe shows it', async () => {
+  it('shows the record by get user NAME -o yaml, and by describe', async () => {
     expect(await output('get', 'user', nameOf(ann), '-o', 'yaml')).to.match(/^ {2}email: ann@example\.com$/m);
     expect(await output('get', 'users.v1.auth.platform.io', nameOf(ann), '-o', 'jsonpath={.spec.username}')).to.equal('Ann Lee');
     expect(await output('describe', 'user', nameOf(ann))).to.match(/^ {2}Email: +ann@example\.com$/m);
   });
 
-  it('get users selects, and pages', async () => {
+  it('selects and pages by get users', async () => {
     expect(await output('get', 'users', `--field-selector=spec.email=${ben}`, '-o', 'name')).to.equal(
       `user.auth.platform.io/${nameOf(ben)}\n`,
     );
     expect((await output('get', 'users', '--chunk-size=1', '-o', 'name')).trim().split('\n')).to.have.lengthOf(2);
   });
 
-  it('get users -w and wait follow changes', async () => {
+  it('follows changes by get users -w and by wait', async () => {
     const watching = follow(target, 'get', 'users', '--watch', '--output-watch-events', '--no-headers');
     const waiting = run('wait', `user/${nameOf(ben)}`, '--for=jsonpath={.spec.username}=Benjamin', '--timeout=120s', '--request-timeout=0');
     const path = `/apis/auth.platform.io/v1/users/${nameOf(ben)}`;

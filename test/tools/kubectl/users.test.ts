@@ -44,7 +44,7 @@ describe('kubectl, with users', () => {
   const names = async (...args: string[]) => (await output('get', 'users', '--output=name', ...args)).trimEnd().split('\n');
   const resourceName = (email: string) => `user.auth.platform.io/${nameOf(email)}`;
 
-  it('get users shows names, sources and states', async () => {
+  it('shows names, sources and states by get users', async () => {
     const [head = '', ...lines] = (await output('get', 'users')).trimEnd().split('\n');
 
     expect(head.trimEnd().split(/ {2,}/)).to.deep.equal(['NAME', 'USERNAME', 'DISPLAY NAME', 'SOURCE', 'PHASE', 'LAST LOGIN', 'AGE']);
@@ -52,14 +52,14 @@ describe('kubectl, with users', () => {
     expect(lines.find((line) => line.startsWith(nameOf(ben)))).to.match(/ben@example\.com +Ben +Local +Disabled +[\dms]+$/);
   });
 
-  it('get users -o wide shows administrators, reasons and groups too', async () => {
+  it('shows administrators, reasons and groups too by get users -o wide', async () => {
     const [head = '', ...lines] = (await output('get', 'users', '-o', 'wide')).trimEnd().split('\n');
 
     expect(head.trimEnd().split(/ {2,}/).slice(-4)).to.deep.equal(['ADMIN', 'REASON', 'GROUPS', 'AGE']);
     expect(lines.find((line) => line.startsWith(nameOf(ann)))).to.match(/ false +\["dev","oncall"\] +[\dms]+$/);
   });
 
-  it('get users shows no phase until the status of an imported user is written, and selects such users', async () => {
+  it('shows no phase by get users until the status of an imported user is written, and selects such users', async () => {
     const imported = aUser('imported@example.com');
     const { status, ...record } = imported;
     await kubernetes.apply(record);
@@ -74,13 +74,13 @@ describe('kubectl, with users', () => {
     await kubernetes.remove(`/apis/auth.platform.io/v1/users/${record.metadata.name}`);
   });
 
-  it('get user NAME -o json returns the record', async () => {
+  it('shows the record by get user NAME -o json', async () => {
     const user = JSON.parse(await output('get', 'user', nameOf(ann), '-o', 'json'));
 
     expect(user).to.deep.nested.include({ 'spec.email': ann, 'status.phase': 'Normal', 'status.groups': ['dev', 'oncall'] });
   });
 
-  it('get users --field-selector finds by every selectable field', async () => {
+  it('finds users by every selectable field by get users --field-selector', async () => {
     expect(await names(`--field-selector=spec.email=${ann}`)).to.deep.equal([resourceName(ann)]);
     expect(await names('--field-selector=spec.username=Ben')).to.deep.equal([resourceName(ben)]);
     expect(await names('--field-selector=spec.is_disabled=true')).to.deep.equal([resourceName(ben)]);
@@ -92,7 +92,7 @@ describe('kubectl, with users', () => {
     expect((await run('get', 'users', '--field-selector=spec.mail=x')).stderr).to.match(/field label not supported: spec\.mail/);
   });
 
-  it('describe user shows the record, without a secret', async () => {
+  it('shows the record without a secret by describe user', async () => {
     const text = await output('describe', 'user', nameOf(ann));
 
     expect(text)
@@ -102,7 +102,7 @@ describe('kubectl, with users', () => {
     expect(text).not.to.match(/password *:/i);
   });
 
-  it('explain users describes each field', async () => {
+  it('describes each field by explain users', async () => {
     const text = await output('explain', 'users.spec');
     expect(text)
       .to.match(/^GROUP: +auth\.platform\.io$/m)

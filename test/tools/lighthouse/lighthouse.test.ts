@@ -8,7 +8,7 @@ import { audit } from './audit.ts';
 
 const listed = z.object({ items: z.array(z.object({ metadata: z.object({ name: z.string() }) })) });
 
-describe('Lighthouse', () => {
+describe('the pages of the console in Lighthouse', () => {
   const demo = forSuite(() => Demo.start({ users: 200 }));
 
   for (const form of ['phone', 'desktop'] as const)
@@ -34,9 +34,9 @@ describe('Lighthouse', () => {
         expect(bytes).to.be.within(1, maxBytes);
       }
 
-      it('the start page', () => look(`${demo.url}/`, stranger, 60_000));
+      it('have good scores: start page', () => look(`${demo.url}/`, stranger, 60_000));
 
-      it('the login page', async () => {
+      it('have good scores: login page', async () => {
         const page = await stranger.context.newPage();
         await page.goto(demo.url);
         await press(page, 'Log in');
@@ -46,9 +46,9 @@ describe('Lighthouse', () => {
         await look(page.url(), stranger, 12_000, ['robots-txt']);
       });
 
-      it('the list of users', () => look(`${demo.url}/users`, manager, 50_000));
+      it('have good scores: list of users', () => look(`${demo.url}/users`, manager, 50_000));
 
-      it('the page of a user', async () => {
+      it('have good scores: page of a user', async () => {
         const headers = { authorization: `Bearer ${demo.person('manager').token}` };
         const found = listed.parse(await (await fetch(`${demo.url}/auth/v2/users?search=jane@example.com`, { headers })).json());
 

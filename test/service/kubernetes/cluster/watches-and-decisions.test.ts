@@ -34,7 +34,7 @@ const thingsDefinition = {
   },
 };
 
-describe('with a cluster', () => {
+describe('the client of a cluster', () => {
   const cluster = forSuite(() => startCluster());
   const admin = clientOf(cluster, 'admin');
   let relay: TcpProxy;
@@ -74,7 +74,7 @@ describe('with a cluster', () => {
     await relay.cut();
   });
 
-  it('FLT-13 a watch cache drops the objects of a definition that is deleted while the connection is cut', async () => {
+  it('FLT-13 drops from a watch cache the objects of a definition that is deleted while the connection is cut', async () => {
     await create(definitions(), thingsDefinition);
     const isServed = () =>
       create(resourcePath(things), thing('first')).then(
@@ -103,7 +103,7 @@ describe('with a cluster', () => {
     await cache.stop();
   });
 
-  it('a watch cache follows it, and loses nothing while the connection is cut', async () => {
+  it('follows it by a watch cache, which loses nothing while the connection is cut', async () => {
     for (const name of ['a', 'b', 'c', 'd', 'e']) await configMap(name, { name });
     const cache = watchConfigMaps();
     cache.start();
@@ -128,7 +128,7 @@ describe('with a cluster', () => {
     await cache.stop();
   });
 
-  it('a write is in the cache once its version has been seen', async () => {
+  it('has a write in the cache once its version has been seen', async () => {
     const cache = watchConfigMaps();
     cache.start();
     await cache.whenSynced();
@@ -140,7 +140,7 @@ describe('with a cluster', () => {
     await cache.stop();
   });
 
-  it('a watch of a missing resource says so', async () => {
+  it('reports the watch of a missing resource', async () => {
     const type = { group: 'example.org', version: 'v1', resource: 'missing' };
     const cache = new WatchCache<unknown>(parts(), { name: 'missing', type, keep: () => true });
     cache.start();
@@ -162,7 +162,7 @@ describe('with a cluster', () => {
     );
   });
 
-  it('refusals of the cluster come back in its words', async () => {
+  it('returns refusals of the cluster in its words', async () => {
     const alice = client.asCaller(await bearer('alice'));
     const path = resourcePath(configMaps, { namespace, name: 'x' });
     const refusal = await failureOf(alice.request({ call: 'get configmaps', method: 'GET', path, signal }));
@@ -177,7 +177,7 @@ describe('with a cluster', () => {
     expect(missing).to.have.deep.nested.property('status.details', { name: 'x', kind: 'configmaps' });
   });
 
-  it('AUZ-07 permissions of a caller change with the bindings, not with the cache time', async () => {
+  it('AUZ-07 changes permissions of a caller with the bindings, not with the cache time', async () => {
     let now = 0;
     const reviews = new AccessReviews({ apiServer: client, accessCacheMs: 3_600_000, metrics, now: () => new Date(), clock: () => now });
     const watch = new RbacWatch(parts(), { onChange: () => reviews.clear() });

@@ -32,7 +32,7 @@ describe('kubectl and the YAML of the console', () => {
     ({ path }) => rm(path, { recursive: true }),
   );
 
-  it('cases/03 kubectl reads each case as the console does', async () => {
+  it('cases/03 agree on each case', async () => {
     const named = yamlCases.map(([yaml], index) => ({ yaml, name: `case-${index}` }));
     const files = await Promise.all(
       named.map(async ({ yaml, name }) => {
@@ -47,7 +47,7 @@ describe('kubectl and the YAML of the console', () => {
     expect(read).to.deep.equal(yamlCases);
   });
 
-  it('cases/14 kubectl reads each text of the console unchanged', async () => {
+  it('cases/14 agree on each text of the console', async () => {
     const spec = { list: yamlTexts, members: Object.fromEntries(yamlTexts.map((text) => [text, 1])) };
     const file = join(directory.path, 'texts.yaml');
     await writeFile(file, stringify({ apiVersion: 'example.com/v1', kind: 'Thing', metadata: { name: 'a' }, spec }));
