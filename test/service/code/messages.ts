@@ -43,7 +43,7 @@ const isTitle = /^(?:describe|it)$/;
 interface Text {
   text: string;
   start: number;
-  /** Names of the calls and properties around, the nearest first. */
+  /** Names of the calls and properties around, the nearest first; an empty name is a template. */
   around: string[];
 }
 
@@ -53,7 +53,7 @@ function* textsOf(node: Node, around: string[]): Generator<Text> {
   if (/^(?:TS|Import|Export(?:All|Specifier))/.test(node.type) && !/^TS(?:As|Satisfies|NonNull)/.test(node.type)) return;
   if (node.type === 'BinaryExpression' && text !== undefined) return;
   const isFunction = node.type === 'ArrowFunctionExpression' || node.type === 'FunctionExpression';
-  const inside = isFunction ? [] : isParent(node) ? [nameOf(node), ...around] : around;
+  const inside = isFunction ? [] : isParent(node) ? [nameOf(node), ...around] : node.type === 'TemplateLiteral' ? ['', ...around] : around;
   const children = Object.entries(node).filter(([key]) => visitorKeys[node.type]?.includes(key));
   for (const child of children.flatMap(([, value]) => value as Node | null | (Node | null)[])) if (child) yield* textsOf(child, inside);
 }

@@ -29,16 +29,39 @@ const oddForms = {
 /** Idioms that have the form of a usual sentence. Kubernetes has a verb for each: requires, is active, is in the future, continues. */
 const idioms = /\b(?:wants|counts? no|lies? ahead|will not do|perhaps|all the time|in force|(?:is|are|was) to be|at hand|that counts?)\b/;
 
-/** The number of a requirement or case that a title begins with. */
-const number = /^(?:cases\/\d+|[A-Z]+\d*-?\d+) (?:\(\d\) )?/;
+/** The numbers of requirements and cases that a title begins with. */
+const numbers = /^(?:(?:cases\/[\w-]+|[A-Z]+\d*-?\d+|\(\d\)) )+/;
+
+const determiner =
+  'an?|the|each|every|all|both|either|neither|no|not|any|some|several|such|many|most|few|other|another|this|that|these|those';
+const possessive = 'its|their|his|her|our|your|my|own';
+const pronoun = 'it|they|we|you|i|he|she|one|ones|none|nobody|nothing|everything|there|here|who|whom|whose|which|what|where|how|why';
+const conjunction = 'and|or|but|nor|so|if|unless|when|while|once|whenever|because|although|though|whereas|whether|only';
+const preposition =
+  'of|to|in|on|at|by|for|from|with|without|within|into|onto|out|off|up|down|over|under|above|below|about|across|after|against|along|among|around|as|before|behind|beside|besides|between|beyond|despite|during|except|inside|like|near|outside|per|past|since|than|through|toward|towards|until|upon|via';
+const numeral = 'zero|one|two|three|four|five|six|seven|eight|nine|ten|first|second|third|last|half';
+const auxiliary = 'is|are|was|were|has|have|had|does|do|did|may|can|cannot|could|must|should|will|would';
+
+/**
+ * Forms of a title that does not continue its `describe` with a verb: "without a selector gives nothing",
+ * "429 once: reads are retried", "Ctrl+K finds a page", "lists of groups are sorted".
+ */
+const titleForms = {
+  /** A determiner, pronoun, conjunction, preposition or numeral is the beginning of a subject or of a clause. */
+  wordBeforeVerb: new RegExp(`^(?:${[determiner, possessive, pronoun, conjunction, preposition, numeral].join('|')})(?![-\\w])`, 'i'),
+  /** A verb has small letters alone. The name of a case of the OpenID Foundation is the title of its test, and `x` is unknown. */
+  noVerb: /^(?![a-z]+(?:[,:]? |$)|oidcc-|x\b)/,
+  /** An auxiliary behind the first word has that word as its subject. */
+  subjectOfItsOwn: new RegExp(`^(?!(?:${auxiliary}|also|never|says?|reports?|tells?|shows?) )[a-z]+ (?:${auxiliary}) `),
+};
 /** A nested `describe` may qualify the subject of the outer one: "of the demo", "that are malicious". */
 const qualifier = /^(?:of|that|whose) /;
 
 /** Returns the names of the odd forms of a message. Quoted code counts as one word. */
 export function oddFormsOf({ text, use }: Message): string[] {
-  const plain = text.replaceAll(/`[^`]*`/g, 'code').replace(number, '');
+  const plain = text.replaceAll(/`[^`]*`/g, 'code').replace(numbers, '');
   const judged = use === 'subject' ? plain.replace(qualifier, 'x ') : plain;
-  return Object.entries({ ...oddForms, idioms })
+  return Object.entries({ ...oddForms, idioms, ...(use === 'title' && titleForms) })
     .filter(([, form]) => form.test(judged))
     .map(([name]) => name);
 }
