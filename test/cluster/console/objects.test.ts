@@ -9,7 +9,11 @@ import { startClusterConsole } from './support.ts';
 
 interface Read {
   status: number;
-  body: { spec?: { replicas?: number; template?: { metadata: { annotations?: Record<string, string> } } }; data?: Record<string, string> };
+  body: {
+    metadata?: { labels?: Record<string, string> };
+    spec?: { replicas?: number; template?: { metadata: { annotations?: Record<string, string> } } };
+    data?: Record<string, string>;
+  };
 }
 
 describe('an object of the cluster on the console', () => {
@@ -128,17 +132,40 @@ describe('an object of the cluster on the console', () => {
 
   it('scales and restarts', async () => {
     const page = await suite.open('admin', '/r/apps/v1/deployments/ns/shop/web');
-    await choose(page, 'Scale');
+    await press(page, 'Scale');
     await dialog(page).getByLabel('Replicas').fill('5');
     await dialog(page).getByRole('button', { name: 'Scale to 5' }).click();
     await page.getByText('web is to have 5 replicas.').waitFor();
-    await choose(page, 'Restart');
+    await press(page, 'Restart');
     await dialog(page).getByRole('button', { name: 'Restart' }).click();
     await page.getByText('Deployment web restarts its pods.').waitFor();
 
     const { spec } = (await read(web)).body;
     expect(spec?.replicas).to.equal(5);
     expect(spec?.template?.metadata.annotations).to.have.property('kubectl.kubernetes.io/restartedAt');
+  });
+
+  it('scales and labels the selected objects of a list', async () => {
+    const page = await suite.open('admin', '/r/apps/v1/deployments/ns/shop');
+    const change = async (label: string, field: string, text: string, action: string) => {
+      await page.getByRole('row', { name: 'web' }).getByRole('checkbox').check();
+      await page.getByRole('region', { name: 'One selected' }).getByRole('button', { name: label }).click();
+      await dialog(page).getByLabel(field).fill(text);
+      await dialog(page).getByRole('button', { name: action, exact: true }).click();
+      await dialog(page).waitFor({ state: 'detached' });
+    };
+    await change('Scale', 'Replicas', '4', 'Scale to 4');
+    await change('Label', 'Changes of labels', 'team=basket tier-', 'Label');
+
+    const { spec, metadata } = (await read(web)).body;
+    expect(spec?.replicas).to.equal(4);
+    expect(metadata?.labels).to.include({ team: 'basket' }).and.to.not.have.property('tier');
+    await suite.login.admin.call(
+      'PATCH',
+      web,
+      { metadata: { labels: { tier: 'front' } } },
+      { 'content-type': 'application/merge-patch+json' },
+    );
   });
 
   it('follows an object, and reports its deletion', async () => {

@@ -52,6 +52,22 @@ describe('patch', () => {
     expect(missing.status).to.equal(422);
   });
 
+  it('answers 422 to the uid of another object, and changes nothing', async () => {
+    const created = await admin.create(configMaps, { metadata: { name: 'recreated' }, data: { a: '1' } });
+    const answer = await admin.patch(`${configMaps}/recreated`, { metadata: { uid: 'of-the-former' }, data: { a: '2' } });
+
+    expect(answer.status).to.equal(422);
+    expect(answer.body)
+      .to.have.nested.property('details.causes')
+      .that.deep.include({
+        ...{ reason: 'FieldValueInvalid', field: 'metadata.uid' },
+        message: 'Invalid value: "of-the-former": field is immutable',
+      });
+    expect(await admin.read(`${configMaps}/recreated`)).to.deep.equal(created);
+    const same = { metadata: { uid: created.metadata.uid }, data: { a: '2' } };
+    expect((await admin.patch(`${configMaps}/recreated`, same)).status).to.equal(200);
+  });
+
   const tags = ['a', 'b'];
   for (const [what, operations, wanted] of [
     ['adds before an index', [{ op: 'add', path: '/spec/tags/1', value: 'x' }], ['a', 'x', 'b']],

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import {
   attachCommand,
+  commandsFor,
   debugCommand,
-  deleteCommands,
   execCommand,
   kubectl,
   kubectlFor,
@@ -64,7 +64,7 @@ describe('commands of kubectl in the console', () => {
 
   it('delete objects of several namespaces by a command for each', () => {
     const rows = [web, { name: 'cart', namespace: 'shop' }, { name: 'web', namespace: 'payments' }];
-    expect(deleteCommands(deployments, rows).split('\n')).to.deep.equal([
+    expect(commandsFor(['delete'], deployments, rows).split('\n')).to.deep.equal([
       'kubectl delete deployments.apps web cart -n shop',
       'kubectl delete deployments.apps web -n payments',
     ]);

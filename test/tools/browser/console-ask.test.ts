@@ -160,7 +160,8 @@ describe('"Ask for it" in the console', () => {
     await requests.posted(approver, `/${request?.metadata.name}/decision`, { approve: true });
     await eventually(() => isAllowed(service.admin, noa, restart), Boolean);
     await untilCount(() => greyed(page, 'Restart'), 0);
-    await page.getByRole('menuitem', { name: 'Restart', exact: true }).click();
+    await page.keyboard.press('Escape');
+    await press(page, 'Restart');
     await page.getByRole('dialog').getByRole('button', { name: 'Restart', exact: true }).click();
     await eventually(
       () => service.admin.call('GET', '/apis/apps/v1/namespaces/shop/deployments/web'),

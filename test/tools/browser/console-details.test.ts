@@ -74,8 +74,7 @@ describe('the page of a workload', () => {
   it('says in the form of its replicas that an autoscaler changes them again', async () => {
     const scaleForm = async (namespace: string, name: string) => {
       await page.goto(`${demo.url}/r/apps/v1/deployments/ns/${namespace}/${name}`);
-      await page.getByRole('button', { name: 'More' }).click();
-      await page.getByRole('menuitem', { name: 'Scale' }).click();
+      await press(page, 'Scale');
       await page.getByLabel('Replicas').waitFor();
       return page.getByRole('dialog');
     };

@@ -4,7 +4,7 @@ import type { WebSocketRoute } from 'playwright-core';
 import { eventually } from '../../support/cluster-admin.ts';
 import { barriers } from './axe.ts';
 import { addKind, addPod, addPods, type StubPod } from './cluster-answers.ts';
-import { loggedIn } from './demo.ts';
+import { loggedIn, press } from './demo.ts';
 import { hold } from './traffic.ts';
 
 describe('a log in the console', () => {
@@ -249,8 +249,7 @@ describe('the logs and the terminal of the living demo in the console', () => {
     await page.goto(`${demo.url}/r/apps/v1/deployments/ns/shop/storefront/logs`);
     const before = await hasPods(3);
     expect(before).to.have.lengthOf(3);
-    await page.getByRole('button', { name: 'More' }).click();
-    await page.getByRole('menuitem', { name: 'Restart' }).click();
+    await press(page, 'Restart');
     await page.getByRole('dialog').getByRole('button', { name: 'Restart' }).click();
 
     const after = await hasPods(6);

@@ -8,10 +8,11 @@ import { inspect, merge } from './kind-pages.ts';
 import { countOf, hold } from './traffic.ts';
 
 const storefront = '/r/apps/v1/deployments/ns/shop/storefront';
+const deployment = 'apis/apps/v1/namespaces/shop/deployments/storefront';
 const cronJob = 'apis/batch/v1/namespaces/shop/cronjobs/nightly-report';
 
 describe('actions of a workload in the console', () => {
-  const { page } = loggedIn('admin', storefront);
+  const { demo, page } = loggedIn('admin', storefront);
   const choose = async (action: string) => {
     await press(page, 'More actions');
     await page.getByRole('menuitem', { name: action, exact: true }).click();
@@ -50,7 +51,7 @@ describe('actions of a workload in the console', () => {
   it('sends no change after a cancel during the dry run', async () => {
     const dryRun = await hold(page, 'PATCH', /\/storefront\?dryRun=All$/);
     const writes = countOf(page, 'PATCH', /\/storefront$/);
-    await choose('Restart');
+    await press(page, 'Restart');
     await page.getByRole('dialog').getByRole('button', { name: 'Restart' }).click();
     await dryRun.begun;
     await press(page, 'Cancel');
@@ -61,7 +62,7 @@ describe('actions of a workload in the console', () => {
   });
 
   it('shows no tick for a restart before the pods are new', async () => {
-    await choose('Restart');
+    await press(page, 'Restart');
     const first = firstToast('Deployment storefront restarts its pods.');
     await page.getByRole('dialog').getByRole('button', { name: 'Restart' }).click();
     expect(await first).to.equal('toast info');
@@ -69,13 +70,119 @@ describe('actions of a workload in the console', () => {
     expect(annotations).to.have.property('kubectl.kubernetes.io/restartedAt');
     await page.getByText('All 3 replicas are updated and available.').waitFor();
   });
+
+  it('tells the end of a rollout on another page, and keeps the message', async () => {
+    await page.goto(demo.url + storefront);
+    await press(page, 'Scale');
+    await page.getByLabel('Replicas').fill('2');
+    await press(page, 'Scale to 2');
+    await page.getByRole('link', { name: 'Nodes', exact: true }).click();
+    const text = 'Deployment storefront is rolled out: all 2 replicas are available.';
+    const told = page.locator('.toasts').getByText(text);
+    await told.waitFor();
+    const dismiss = page.getByRole('button', { name: 'Dismiss' });
+    for (let left = await dismiss.count(); left > 0; left = await dismiss.count()) await dismiss.first().press('Enter');
+    await told.waitFor({ state: 'detached' });
+    await press(page, 'Messages');
+    await page.getByRole('dialog', { name: 'Messages' }).getByText(text).waitFor();
+    expect(await barriers(page)).to.deep.equal([]);
+    await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
+  });
+
+  it('tells that a rollout is stuck, with the words of the controller', async () => {
+    await page.goto(demo.url + storefront);
+    const condition = { type: 'Progressing', status: 'False', reason: 'ProgressDeadlineExceeded', message: 'it has timed out' };
+    await page.route(/\/deployments\?watch=true.*storefront/, async (route) => {
+      const object = await (await route.fetch({ url: `${demo.url}/api/kubernetes/${deployment}` })).json();
+      object.status.conditions = [condition];
+      await route.fulfill({ contentType: 'application/json', body: `${JSON.stringify({ type: 'MODIFIED', object })}\n` });
+    });
+    await press(page, 'Scale');
+    await page.getByLabel('Replicas').fill('3');
+    await press(page, 'Scale to 3');
+    await page.locator('.toast.bad').getByText('The rollout of Deployment storefront is stuck: it has timed out').waitFor();
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+  });
+});
+
+describe('selected workloads in the console', () => {
+  const { page, visitor } = loggedIn('admin', '/r/apps/v1/deployments/ns/shop');
+  const names = ['storefront', 'cart'];
+  const select = async () => {
+    for (const name of names) await page.getByRole('row', { name }).getByRole('checkbox').check();
+  };
+  const dialog = () => page.getByRole('dialog');
+  const read = (name: string) =>
+    page.evaluate<ClusterObject>(
+      `fetch('/api/kubernetes/apis/apps/v1/namespaces/shop/deployments/${name}').then((answer) => answer.json())`,
+    );
+
+  it('are scaled together, and each end is told', async () => {
+    await select();
+    await page.getByRole('region', { name: '2 selected' }).getByRole('button', { name: 'Scale' }).click();
+    await page.getByLabel('Replicas').fill('2');
+    await dialog().getByText('As kubectl').click();
+    expect(await dialog().locator('pre').textContent()).to.equal('kubectl scale deployments.apps storefront cart -n shop --replicas=2');
+    expect(await barriers(page)).to.deep.equal([]);
+    await press(page, 'Scale to 2');
+    await dialog().waitFor({ state: 'detached' });
+    for (const name of names) expect((await read(name)).spec).to.include({ replicas: 2 });
+    await page.locator('.toasts').getByText('Deployment storefront is rolled out').waitFor();
+  });
+
+  it('are restarted together', async () => {
+    await select();
+    await page.getByRole('region', { name: '2 selected' }).getByRole('button', { name: 'Restart' }).click();
+    await press(page, 'Restart 2 Deployments');
+    await dialog().waitFor({ state: 'detached' });
+    for (const name of names) expect(JSON.stringify((await read(name)).spec)).to.include('kubectl.kubernetes.io/restartedAt');
+  });
+
+  it('are labelled together, and lose a label', async () => {
+    const label = async (changes: string) => {
+      await select();
+      await page.getByRole('region', { name: '2 selected' }).getByRole('button', { name: 'Label' }).click();
+      await page.getByLabel('Changes of labels').fill(changes);
+      await dialog().getByRole('button', { name: 'Label' }).click();
+    };
+    await label('team=basket example.com/tier=front');
+    await dialog().waitFor({ state: 'detached' });
+    for (const name of names) expect((await read(name)).metadata.labels).to.include({ team: 'basket', 'example.com/tier': 'front' });
+    await label('team-');
+    await dialog().waitFor({ state: 'detached' });
+    for (const name of names) expect((await read(name)).metadata.labels).to.not.have.property('team');
+    await label('team=not/valid');
+    await dialog().getByText('2 could not be changed.').waitFor();
+    await visitor.complainsOf('status of 422');
+    expect(await dialog().getByRole('listitem').first().textContent()).to.contain('metadata.labels');
+    await press(page, 'Done');
+    for (const name of names) expect((await read(name)).metadata.labels).to.not.have.property('team');
+  });
+
+  it('are not changed if another object has the name by then', async () => {
+    await page.route(/\/deployments\/cart$/, async (route) => {
+      if (route.request().method() !== 'PATCH') return route.continue();
+      const body = JSON.parse(route.request().postData() ?? '{}');
+      expect(body.metadata.uid).to.equal((await read('cart')).metadata.uid);
+      return route.continue({ postData: JSON.stringify({ ...body, metadata: { ...body.metadata, uid: crypto.randomUUID() } }) });
+    });
+    await page.getByRole('row', { name: 'cart' }).getByRole('checkbox').check();
+    await page.getByRole('region', { name: 'One selected' }).getByRole('button', { name: 'Label' }).click();
+    await page.getByLabel('Changes of labels').fill('team=other');
+    await dialog().getByRole('button', { name: 'Label' }).click();
+    await dialog().getByText('1 could not be changed.').waitFor();
+    await visitor.complainsOf('status of 422');
+    await press(page, 'Done');
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+    expect((await read('cart')).metadata.labels).to.not.have.property('team');
+  });
 });
 
 describe('Jobs in the console', () => {
   const { demo, page } = loggedIn('admin', '/r/batch/v1/cronjobs/ns/shop/nightly-report');
   const choose = async (action: string) => {
-    await press(page, 'More actions');
-    await page.getByRole('menuitem', { name: action, exact: true }).click();
+    if (action !== 'Run now') await press(page, 'More actions');
+    await page.getByRole(action === 'Run now' ? 'button' : 'menuitem', { name: action, exact: true }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('button', { name: action }).click();
     await dialog.waitFor({ state: 'detached' });

@@ -122,11 +122,10 @@ describe('workloads in the console', () => {
     await page.unrouteAll({ behavior: 'ignoreErrors' });
   });
 
-  it('scales by the menu, and shows new pods without a reload', async () => {
+  it('scales by a button, and shows new pods without a reload', async () => {
     await open('/r/apps/v1/deployments/ns/shop/storefront');
     await page.getByText('All 3 replicas are updated and available.').waitFor();
-    await page.getByRole('button', { name: 'More' }).click();
-    await page.getByRole('menuitem', { name: 'Scale' }).click();
+    await press(page, 'Scale');
     await page.getByLabel('Replicas').fill('4');
     await press(page, 'Scale to 4');
     await page.getByText('All 4 replicas are updated and available.').waitFor();

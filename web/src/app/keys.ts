@@ -7,7 +7,7 @@ export const hasSingleKeys = signal(localStorage.getItem(keysKey) !== 'off');
 interface Opening {
   /** Differs for each opening of the same overlay. */
   id: number;
-  name: 'palette' | 'keys' | 'ask';
+  name: 'palette' | 'keys' | 'ask' | 'messages';
 }
 
 /** Overlay above the page. */

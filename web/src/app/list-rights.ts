@@ -7,7 +7,10 @@ type KindName = Pick<Kind, 'group' | 'resource'>;
 /** The namespace is that of the address, also for a cluster-scoped kind. */
 export function listRights({ group, resource }: KindName, namespace: string | undefined) {
   const right = (verb: string): Right => ({ verb, group, resource, ...(namespace !== undefined && { namespace }) });
-  return { list: right('list'), watch: right('watch'), create: right('create'), remove: right('delete') };
+  return {
+    ...{ list: right('list'), watch: right('watch'), create: right('create'), remove: right('delete') },
+    ...{ patch: right('patch'), scale: { ...right('patch'), subresource: 'scale' } },
+  };
 }
 
 /** Undefined for a kind that no metrics server measures. */

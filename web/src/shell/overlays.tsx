@@ -10,6 +10,7 @@ interface OverlayProps {
 const parts = {
   palette: async (): Promise<ComponentType<OverlayProps>> => (await import('./palette')).Palette,
   keys: async (): Promise<ComponentType<OverlayProps>> => (await import('./keys-help')).KeysHelp,
+  messages: async (): Promise<ComponentType<OverlayProps>> => (await import('./messages')).Messages,
   ask: async (): Promise<ComponentType<OverlayProps>> =>
     (await Promise.all([import('../pages/access/ask-dialog'), loadTexts('access')]))[0].AskDialog,
 };

@@ -1,7 +1,7 @@
 import { useSignalEffect } from '@preact/signals';
-import { Check, Ellipsis, Keyboard, Languages, LogOut, Monitor, Moon, Rows3, Search, Sun, UserRound } from 'lucide';
+import { Check, Ellipsis, Inbox, Keyboard, Languages, LogOut, Monitor, Moon, Rows3, Search, Sun, UserRound } from 'lucide';
 import type { ComponentChildren } from 'preact';
-import { useRef } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { asProblem } from '../api/problem';
 import { viewed } from '../api/view';
 import { brandTitle } from '../app/brand';
@@ -14,7 +14,7 @@ import { language, languages, setLanguage, t } from '../text/text';
 import { Button } from '../ui/button';
 import { Icon } from '../ui/icon';
 import { Menu, type MenuItem } from '../ui/menu';
-import { toast } from '../ui/toast';
+import { forgetMessages, messages, toast } from '../ui/toast';
 import { Logo } from './logo';
 import { type Sections, type ShownEntry, useMenu } from './menu';
 import { NamespaceChoice } from './namespace-choice';
@@ -92,6 +92,7 @@ function TopBar({ strip }: { strip: ComponentChildren }) {
           <span class="hidden">{t('palette.title')}</span>
           <kbd>Ctrl K</kbd>
         </button>
+        <MessagesButton />
         <Menu label={t('shell.theme')} icon={themeIcons[theme.value]} items={[...themeItems, ...densityItems]} />
         <Menu label={t('shell.language')} icon={Languages} items={languageItems} onOpen={offerLanguages} />
         <PersonMenu />
@@ -99,6 +100,13 @@ function TopBar({ strip }: { strip: ComponentChildren }) {
       {strip}
     </header>
   );
+}
+
+/** Shown once there are messages. They are those of one user. */
+function MessagesButton() {
+  useEffect(() => forgetMessages, [person.value?.uid]);
+  if (messages.value.length === 0) return null;
+  return <Button kind="quiet" icon={Inbox} label={t('shell.messages')} onClick={() => openOverlay('messages')} />;
 }
 
 function PersonMenu() {

@@ -15,6 +15,8 @@ export interface MenuItem {
   isRefused?: boolean;
   /** Draws a line above the item. */
   isApart?: boolean;
+  /** True for an action that an `ActionBar` draws as a button, unless it is refused. */
+  isAtHand?: boolean;
   act: () => void;
   /** Returns another item that is drawn beside this one. */
   beside?: (isOpen: boolean) => ComponentChildren;

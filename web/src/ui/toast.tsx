@@ -21,11 +21,18 @@ interface Toast {
 }
 
 const toasts = signal<readonly Toast[]>([]);
+/** Messages of this visit, the newest first. */
+export const messages = signal<readonly (Pick<Toast, 'id' | 'kind' | 'text'> & { time: string })[]>([]);
+const mostMessages = 50;
 /** Time for which a user who is present sees a toast. */
 const shownMs = 8000;
-const icons = { ok: CircleCheck, info: Clock, bad: CircleAlert } as const;
+export const icons = { ok: CircleCheck, info: Clock, bad: CircleAlert } as const;
 const signs = ['pointermove', 'pointerdown', 'keydown'] as const;
 let last = 0;
+
+export const forgetMessages = (): void => {
+  messages.value = [];
+};
 
 const dismiss = (id: number) => {
   toasts.value = toasts.value.filter((toast) => toast.id !== id);
@@ -46,6 +53,7 @@ export function toast(kind: Toast['kind'], text: string, offer?: Offer): void {
   last += 1;
   const id = last;
   toasts.value = [...toasts.value.slice(-3), { id, kind, text, offer }];
+  messages.value = [{ id, kind, text, time: new Date().toISOString() }, ...messages.value.slice(0, mostMessages - 1)];
   if (kind !== 'bad' && !offer?.stays) whenThere(() => setTimeout(() => dismiss(id), shownMs));
 }
 

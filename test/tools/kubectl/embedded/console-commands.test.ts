@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { Cluster } from '@atrium/embedded-cluster/cluster.ts';
 import { expect } from 'chai';
 import { administrator, administratorToken } from '../../../../packages/embedded-cluster/test/api.ts';
-import { deleteCommands, execCommand, kubectl, kubectlFor, logCommand } from '../../../../web/src/pages/cluster/kubectl.ts';
+import { commandsFor, execCommand, kubectl, kubectlFor, logCommand } from '../../../../web/src/pages/cluster/kubectl.ts';
 import { drainCommand } from '../../../../web/src/pages/cluster/sections/node/drain-plan.ts';
 import { eventually } from '../../../support/cluster-admin.ts';
 import { forSuite } from '../../../support/for-suite.ts';
@@ -92,6 +92,6 @@ describe('commands that the console offers, in the kubectl of this machine', () 
   it('drain a node, and delete several pods', async () => {
     expect(await pasted(drainCommand('one', []))).to.include('node/one drained');
     const names = (await pods()).map(({ metadata }) => metadata);
-    expect(await pasted(deleteCommands({ group: '', resource: 'pods' }, names))).to.match(/pod "web-\S+" deleted/);
+    expect(await pasted(commandsFor(['delete'], { group: '', resource: 'pods' }, names))).to.match(/pod "web-\S+" deleted/);
   });
 });

@@ -25,11 +25,14 @@ const inNamespace = (namespace: string | undefined): readonly string[] => (names
 export const kubectlFor = (verb: readonly string[], kind: Resource, { name, namespace }: Named, ...options: readonly string[]): string =>
   kubectl(...verb, `${kindId(kind)}/${name}`, ...inNamespace(namespace), ...options);
 
+/** Reports whether `kubectl rollout restart` knows the kind. */
+export const isRestartable = (id: string): boolean => ['deployments.apps', 'statefulsets.apps', 'daemonsets.apps'].includes(id);
+
 /** Returns a command for each namespace, because kubectl takes names of one namespace at a time. */
-export function deleteCommands(kind: Resource, objects: readonly Named[]): string {
+export function commandsFor(verb: readonly string[], kind: Resource, objects: readonly Named[], ...options: readonly string[]): string {
   const byNamespace = Map.groupBy(objects, ({ namespace }) => namespace);
   return [...byNamespace]
-    .map(([namespace, some]) => kubectl('delete', kindId(kind), ...some.map(({ name }) => name), ...inNamespace(namespace)))
+    .map(([namespace, some]) => kubectl(...verb, kindId(kind), ...some.map(({ name }) => name), ...inNamespace(namespace), ...options))
     .join('\n');
 }
 

@@ -1,6 +1,6 @@
 import { typedText } from '@atrium/objects/typed-text.ts';
 import { useSignal } from '@preact/signals';
-import { Bug, Ellipsis, Scaling, Trash2 } from 'lucide';
+import { Bug, Scaling, Trash2 } from 'lucide';
 import { apiPath, type Kind, kindId, pageOf } from '../../../api/kinds';
 import { refetch, useLoad } from '../../../api/load';
 import { type ClusterObject, deleteOptions, getJson, type Metadata, write } from '../../../api/objects';
@@ -8,13 +8,15 @@ import { type Right, useRights } from '../../../app/rights';
 import { navigate } from '../../../app/router';
 import { guarded } from '../../../app/why';
 import { t } from '../../../text/text';
+import { ActionBar } from '../../../ui/action-bar';
 import { Dialog } from '../../../ui/dialog';
 import { Field, Form } from '../../../ui/form';
 import { Loaded } from '../../../ui/loaded';
-import { Menu, type MenuItem } from '../../../ui/menu';
+import type { MenuItem } from '../../../ui/menu';
 import { toast } from '../../../ui/toast';
 import { AsKubectl } from '../as-kubectl';
 import { kubectlFor } from '../kubectl';
+import { followRollout } from '../sections/workload/follow-rollout';
 import { Autoscaled } from '../sections/workload/workload-bounds';
 import { DebugDialog, debugRights } from '../terminal/debug-dialog';
 import { actionsOf, type ObjectAction } from './object-actions';
@@ -32,7 +34,7 @@ interface WithKinds {
 
 type Open = 'scale' | 'delete' | 'debug' | ObjectAction | undefined;
 
-/** Menu of the actions on an object. An action that the caller may not perform is greyed, and shows the reason. */
+/** The actions on an object. An action that the caller may not perform is greyed in the menu, and shows the reason. */
 export function ObjectActions({ kind, kinds, object }: ActionsProps & WithKinds) {
   const open = useSignal<Open>(undefined);
   const { name, namespace } = object.metadata;
@@ -53,8 +55,10 @@ export function ObjectActions({ kind, kinds, object }: ActionsProps & WithKinds)
     open.value = what;
   };
   const items: MenuItem[] = [
-    ...(isScaled ? [guarded([rights.scale], { label: t('cluster.scale'), icon: Scaling, act: show('scale') })] : []),
-    ...actions.map((action) => guarded([action.right], { label: t(action.label), icon: action.icon, act: show(action) })),
+    ...(isScaled ? [guarded([rights.scale], { label: t('cluster.scale'), icon: Scaling, isAtHand: true, act: show('scale') })] : []),
+    ...actions.map((action) =>
+      guarded([action.right], { label: t(action.label), icon: action.icon, isAtHand: action.isAtHand === true, act: show(action) }),
+    ),
     ...(debugs.length > 0 ? [guarded(debugs, { label: t('debug.debug'), icon: Bug, act: show('debug') })] : []),
     ...(kind.verbs.includes('delete')
       ? [
@@ -68,11 +72,11 @@ export function ObjectActions({ kind, kinds, object }: ActionsProps & WithKinds)
   if (items.length === 0) return null;
   return (
     <div class="buttons">
-      <Menu label={t('action.more')} icon={Ellipsis} items={items} kind="plain" />
+      <ActionBar items={items} />
       {open.value === 'scale' && <Scale kind={kind} kinds={kinds} object={object} onClose={close} />}
       {open.value === 'delete' && <DeleteObject kind={kind} object={object} onClose={close} />}
       {open.value === 'debug' && <DebugDialog kind={kind} pod={object} onClose={close} />}
-      {typeof open.value === 'object' && <Act action={open.value} name={name} onClose={close} />}
+      {typeof open.value === 'object' && <Act action={open.value} kind={kind} name={name} onClose={close} />}
     </div>
   );
 }
@@ -81,12 +85,13 @@ export function ObjectActions({ kind, kinds, object }: ActionsProps & WithKinds)
  * Asks for confirmation, tries a dry run, and then acts. The success notice has a tick only for an action that needs no controller, whose
  * progress the page shows.
  */
-function Act({ action, name, onClose }: { action: ObjectAction; name: string; onClose: () => void }) {
+function Act({ action, kind, name, onClose }: { action: ObjectAction; kind: Kind; name: string; onClose: () => void }) {
   const title = `${t(action.label)}: ${name}`;
   async function act(signal: AbortSignal): Promise<void> {
     await action.send('?dryRun=All');
     signal.throwIfAborted();
-    await action.send('');
+    const answer = await action.send('');
+    if (action.rollsOut) followRollout(kind, answer);
     toast(action.isDone ? 'ok' : 'info', action.message);
     onClose();
     await refetch('object/');
@@ -125,7 +130,12 @@ function ScaleForm({ kind, kinds, object, path, now, onClose }: DialogProps & Wi
   const wanted = useSignal(String(now));
   const replicas = Number(wanted.value);
   async function scale(): Promise<void> {
-    await write(path, { method: 'PATCH', body: { spec: { replicas } }, contentType: mergePatch });
+    const answer = await write<Pick<ClusterObject, 'metadata'>>(path, {
+      method: 'PATCH',
+      body: { spec: { replicas } },
+      contentType: mergePatch,
+    });
+    followRollout(kind, answer);
     toast('info', t('cluster.scaled', { name, count: replicas }));
     onClose();
     await refetch('object/', 'scale/');

@@ -5,7 +5,9 @@ import { apiPath, type Kind, kindId } from '../../../api/kinds';
 import { type ClusterObject, write } from '../../../api/objects';
 import type { Right } from '../../../app/rights';
 import { type Key, t } from '../../../text/text';
-import { kubectl, kubectlFor } from '../kubectl';
+import { isRestartable, kubectl, kubectlFor } from '../kubectl';
+
+type Changed = Pick<ClusterObject, 'metadata'>;
 
 export interface ObjectAction {
   label: Key;
@@ -15,27 +17,29 @@ export interface ObjectAction {
   right: Right;
   command: string;
   /** @param query `?dryRun=All`, or empty for the actual request */
-  send: (query: string) => Promise<unknown>;
+  send: (query: string) => Promise<Changed>;
   message: string;
   /** Unset: the answer of the API server is not the end, a controller still has to act. */
   isDone?: boolean;
+  /** True if a rollout follows, whose end is told. */
+  rollsOut?: boolean;
+  /** True for an action that most readers of the page come for. */
+  isAtHand?: boolean;
 }
 
-interface Offered extends Pick<ObjectAction, 'label' | 'hint' | 'icon' | 'isDone'> {
+interface Offered extends Pick<ObjectAction, 'label' | 'hint' | 'icon' | 'isDone' | 'rollsOut' | 'isAtHand'> {
   patch: object;
   done: Key;
   /** Unset: `kubectl patch`. */
   verb?: readonly string[];
 }
 
-const restarted = ['deployments.apps', 'statefulsets.apps', 'daemonsets.apps'];
-
 const pause: Offered = {
   ...{ label: 'act.pause', hint: 'act.pauseHint', icon: CirclePause, isDone: true, done: 'act.paused' },
   ...{ patch: { spec: { paused: true } }, verb: ['rollout', 'pause'] },
 };
 const resume: Offered = {
-  ...{ label: 'act.resume', hint: 'act.resumeHint', icon: CirclePlay, done: 'act.resumed' },
+  ...{ label: 'act.resume', hint: 'act.resumeHint', icon: CirclePlay, done: 'act.resumed', rollsOut: true },
   ...{ patch: { spec: { paused: null } }, verb: ['rollout', 'resume'] },
 };
 const suspend = (hint: Key, isDone: boolean): Offered => ({
@@ -44,11 +48,14 @@ const suspend = (hint: Key, isDone: boolean): Offered => ({
 const unsuspend: Offered = {
   ...{ label: 'act.unsuspend', hint: 'act.unsuspendHint', icon: CirclePlay, done: 'act.unsuspended', patch: { spec: { suspend: false } } },
 };
+/** Returns the merge patch that makes new pods, as `kubectl rollout restart` does. */
+export const restartPatch = () => ({
+  spec: { template: { metadata: { annotations: { 'kubectl.kubernetes.io/restartedAt': new Date().toISOString() } } } },
+});
 const restart = (): Offered => ({
   ...{ label: 'cluster.restart', hint: 'act.restartHint', icon: RotateCw, done: 'cluster.restarted', verb: ['rollout', 'restart'] },
-  patch: {
-    spec: { template: { metadata: { annotations: { 'kubectl.kubernetes.io/restartedAt': new Date().toISOString() } } } },
-  },
+  ...{ isAtHand: true, rollsOut: true },
+  patch: restartPatch(),
 });
 
 function offeredFor(kind: Kind, { spec = {}, status = {} }: ClusterObject): Offered[] {
@@ -58,7 +65,7 @@ function offeredFor(kind: Kind, { spec = {}, status = {} }: ClusterObject): Offe
     return [spec.suspend === true ? unsuspend : suspend('act.suspendJobHint', false)];
   return [
     // kubectl refuses to restart a paused Deployment, because no rollout would follow.
-    ...(restarted.includes(id) && spec.paused !== true ? [restart()] : []),
+    ...(isRestartable(id) && spec.paused !== true ? [restart()] : []),
     ...(id === 'deployments.apps' ? [spec.paused === true ? resume : pause] : []),
   ];
 }
@@ -72,7 +79,7 @@ export function actionsOf(kind: Kind, object: ClusterObject): ObjectAction[] {
     ...{ ...shown, right, message: t(done, { kind: kind.kind, name: metadata.name }) },
     command: verb ? kubectlFor(verb, kind, metadata) : kubectlFor(['patch'], kind, metadata, '--type=merge', '-p', JSON.stringify(patch)),
     send: (query: string) =>
-      write(apiPath(kind, metadata) + query, { method: 'PATCH', body: patch, contentType: 'application/merge-patch+json' }),
+      write<Changed>(apiPath(kind, metadata) + query, { method: 'PATCH', body: patch, contentType: 'application/merge-patch+json' }),
   }));
   return kindId(kind) === 'cronjobs.batch' ? [runNow(kind, object), ...patches] : patches;
 }
@@ -97,9 +104,9 @@ function runNow(kind: Kind, object: ClusterObject): ObjectAction {
   const job = manualJob(object, new Date()) as { metadata: { name: string } };
   const command = ['create', 'job', job.metadata.name, `--from=cronjob/${name}`, '-n', namespace];
   return {
-    ...{ label: 'act.run', hint: 'act.runHint', icon: Play, command: kubectl(...command) },
+    ...{ label: 'act.run', hint: 'act.runHint', icon: Play, command: kubectl(...command), isAtHand: true },
     right: { verb: 'create', group: 'batch', resource: 'jobs', namespace },
-    send: (query) => write(apiPath({ ...kind, resource: 'jobs' }, { namespace }) + query, { method: 'POST', body: job }),
+    send: (query) => write<Changed>(apiPath({ ...kind, resource: 'jobs' }, { namespace }) + query, { method: 'POST', body: job }),
     message: t('act.ran', { name: job.metadata.name }),
   };
 }

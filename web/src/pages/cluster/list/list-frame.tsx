@@ -2,21 +2,24 @@ import { type Signal, useSignal } from '@preact/signals';
 import { Plus, Trash2, X } from 'lucide';
 import type { ComponentChildren } from 'preact';
 import { type Kind, newPageOf } from '../../../api/kinds';
+import { useLoad } from '../../../api/load';
 import { keyOf } from '../../../api/objects';
+import type { listRights } from '../../../app/list-rights';
 import { RefusedMenu } from '../../../app/refused-menu';
 import { may, type Right } from '../../../app/rights';
 import { query, setQuery } from '../../../app/router';
 import { count, t } from '../../../text/text';
 import { Button, LinkButton } from '../../../ui/button';
+import { Loaded } from '../../../ui/loaded';
 import { Notice } from '../../../ui/state';
-import { DeleteSelected, type Listed } from './delete-selected';
+import { changesFor, type Listed, type SelectedChange } from './selected-changes';
 
 export interface ListProps {
   kind: Kind;
   namespace: string | undefined;
 }
 
-export type ListRights = Readonly<Record<'list' | 'watch' | 'create' | 'remove', Right>>;
+export type ListRights = Readonly<Record<keyof ReturnType<typeof listRights>, Right>>;
 
 /** Rows that are selected, and how they are. */
 export interface Selected {
@@ -71,7 +74,7 @@ export function ListFrame({ kind, namespace, rights, total, search, filters, sel
         </search>
       )}
       <SelectorNotice selector={query.value.get('selector') ?? ''} />
-      <Selection {...{ kind, selected, onDeleted }} />
+      <Selection {...{ kind, rights, selected, onDeleted }} />
       {children}
     </>
   );
@@ -107,35 +110,39 @@ function SelectorNotice({ selector }: { selector: string }) {
   );
 }
 
-/** Shows the number of selected rows, and deletes their objects. */
-function Selection({ kind, selected, onDeleted }: Pick<ListFrameProps, 'kind' | 'selected' | 'onDeleted'>) {
-  const isDeleting = useSignal(false);
+/** Shows the number of selected rows, and changes their objects. */
+function Selection({ kind, rights, selected, onDeleted }: Pick<ListFrameProps, 'kind' | 'rights' | 'selected' | 'onDeleted'>) {
+  const change = useSignal<SelectedChange['id'] | undefined>(undefined);
   const chosen = [...selected.rows.value.values()];
   const clear = () => {
     selected.rows.value = new Map();
   };
   const close = () => {
-    isDeleting.value = false;
+    change.value = undefined;
   };
   return (
     <>
       {chosen.length > 0 && (
         <section class="selection" aria-label={t('cluster.selected', { count: chosen.length })}>
           <strong>{t('cluster.selected', { count: chosen.length })}</strong>
-          <Button
-            icon={Trash2}
-            kind="danger"
-            onClick={() => {
-              isDeleting.value = true;
-            }}
-          >
-            {t('cluster.delete')}
-          </Button>
+          {changesFor(kind, rights).map(({ id, label, icon }) => (
+            <Button
+              key={id}
+              icon={icon}
+              kind={id === 'delete' ? 'danger' : 'plain'}
+              onClick={() => {
+                change.value = id;
+              }}
+            >
+              {t(label)}
+            </Button>
+          ))}
           <Button icon={X} kind="quiet" label={t('users.clearSelection')} onClick={clear} />
         </section>
       )}
-      {isDeleting.value && (
-        <DeleteSelected
+      {change.value !== undefined && (
+        <ChangeOf
+          of={change.value}
           kind={kind}
           rows={chosen}
           onClose={close}
@@ -148,4 +155,10 @@ function Selection({ kind, selected, onDeleted }: Pick<ListFrameProps, 'kind' | 
       )}
     </>
   );
+}
+
+/** The dialog of a change, whose code is loaded at its first use. */
+function ChangeOf({ onClose, ...props }: Parameters<typeof import('./change-selected').ChangeSelected>[0]) {
+  const load = useLoad('page/change-selected', async () => (await import('./change-selected')).ChangeSelected);
+  return <Loaded load={load}>{(ChangeSelected) => <ChangeSelected {...props} onClose={onClose} />}</Loaded>;
 }

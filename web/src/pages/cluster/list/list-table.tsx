@@ -2,15 +2,14 @@ import type { ComponentChildren } from 'preact';
 import type { Kind } from '../../../api/kinds';
 import { keyOf } from '../../../api/objects';
 import type { Problem } from '../../../api/problem';
-import { may } from '../../../app/rights';
 import { query, setQuery } from '../../../app/router';
 import { t } from '../../../text/text';
 import { Button } from '../../../ui/button';
 import { Empty, Failure, Skeleton } from '../../../ui/state';
 import { Table, type TableProps } from '../../../ui/table';
-import type { Listed } from './delete-selected';
 import type { ListRights, Selected } from './list-frame';
 import { noteRow } from './opened-row';
+import { changesFor, type Listed } from './selected-changes';
 
 interface ListTableProps<T> extends Omit<TableProps<T>, 'label' | 'total' | 'idOf' | 'nameOf' | 'onOpen' | 'selected' | 'onSelect'> {
   kind: Kind;
@@ -38,7 +37,6 @@ export function ListTable<T extends { metadata: Listed }>(props: ListTableProps<
       <Skeleton rows={12} />
     );
   if (total === 0) return <NoRows kind={kind} filters={filters} />;
-  const mayDelete = may(rights.remove) === true && kind.verbs.includes('delete');
   return (
     <Table
       {...table}
@@ -47,7 +45,7 @@ export function ListTable<T extends { metadata: Listed }>(props: ListTableProps<
       idOf={({ metadata }) => keyOf(metadata)}
       nameOf={({ metadata }) => metadata.name}
       onOpen={(row) => noteRow(kind, row, columns)}
-      {...(mayDelete && { selected: new Set(selected.rows.value.keys()), onSelect: selected.select })}
+      {...(changesFor(kind, rights).length > 0 && { selected: new Set(selected.rows.value.keys()), onSelect: selected.select })}
     />
   );
 }

@@ -26,6 +26,7 @@ import { GuardedPart } from '../guarded-part';
 import { ObjectLink } from '../object-link';
 import type { SectionProps } from '../section';
 import { selectedLabels } from '../selector';
+import { followRollout } from './follow-rollout';
 import { annotationsAfter, type Revision, revisionKindOf, revisionsOf, rollbackPatch } from './revisions';
 
 interface SetList {
@@ -140,7 +141,7 @@ function RollBack({ kind, object, revision, onClose }: RollBackProps) {
     const patch = { method: 'PATCH', body: rollbackPatch(object, revision), contentType: 'application/json-patch+json' } as const;
     await write(`${path}?dryRun=All`, patch);
     signal.throwIfAborted();
-    await write(path, patch);
+    followRollout(kind, await write<ClusterObject>(path, patch));
     toast('info', t('object.rollBackBegun', { name, number: revision.number }));
     onClose();
     await refetch('object/', 'revisions/');
