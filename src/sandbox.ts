@@ -120,7 +120,7 @@ async function start(options: SandboxOptions, { port, release }: ReservedPort): 
 
 /** Returns the objects of the sample plugin, as its author would apply them. */
 async function samplePlugin(template: URL): Promise<KubernetesObject[]> {
-  const { pluginObjects } = (await import(new URL('configmap.ts', template).href)) as {
+  const { pluginObjects } = (await import(new URL('configmap.js', template).href)) as {
     pluginObjects: (built: string, namespace: string) => KubernetesObject[];
   };
   return pluginObjects(fileURLToPath(new URL('dist/', template)), demoNamespace);

@@ -1,26 +1,23 @@
 import { execFileSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { globSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { defineConfig, type Plugin } from 'vite';
+import { digestOf, filesIn, manifestName } from './configmap.js';
 
-const here = import.meta.dirname;
+const here = fileURLToPath(new URL('.', import.meta.url));
 const dist = join(here, 'dist');
 
 /** The console runs no file whose digest the manifest does not name. `npm run dev` sends each build to the cluster of kubectl. */
 const manifest: Plugin = {
   name: 'manifest',
   closeBundle() {
-    const files = globSync('**/*.{js,css,json,svg,png}', { cwd: dist }).filter((name) => name !== 'plugin-manifest.json');
-    const digest = (name: string) =>
-      createHash('sha256')
-        .update(readFileSync(join(dist, name)))
-        .digest('base64');
-    const integrity = Object.fromEntries(files.sort().map((name) => [name.replaceAll('\\', '/'), `sha256-${digest(name)}`]));
-    const given: unknown = JSON.parse(readFileSync(join(here, 'plugin-manifest.json'), 'utf8'));
-    writeFileSync(join(dist, 'plugin-manifest.json'), `${JSON.stringify({ ...(given as object), integrity }, null, 2)}\n`);
+    const files = filesIn(dist).filter((name) => name !== manifestName);
+    const integrity = Object.fromEntries(files.map((name) => [name, digestOf(readFileSync(join(dist, name)))]));
+    const given: unknown = JSON.parse(readFileSync(join(here, manifestName), 'utf8'));
+    writeFileSync(join(dist, manifestName), `${JSON.stringify({ ...(given as object), integrity }, null, 2)}\n`);
     if (!this.meta.watchMode) return;
-    const objects = execFileSync(process.execPath, [join(here, 'configmap.ts')]);
+    const objects = execFileSync(process.execPath, [join(here, 'configmap.js')]);
     execFileSync('kubectl', ['apply', '-f', '-'], { input: objects, stdio: ['pipe', 'inherit', 'inherit'] });
   },
 };

@@ -39,13 +39,16 @@ export async function requiredObject(exchange: Exchange, kind: string): Promise<
   return (await bodyObject(exchange, kind)) ?? parseJson('', kind);
 }
 
-export function sendJson(
+export function sendJson(exchange: Pick<Exchange, 'request' | 'response'>, code: number, body: unknown, contentType = jsonType): void {
+  sendBytes(exchange, code, contentType, Buffer.from(`${JSON.stringify(body)}\n`));
+}
+
+export function sendBytes(
   { request, response }: Pick<Exchange, 'request' | 'response'>,
   code: number,
-  body: unknown,
-  contentType = 'application/json',
+  contentType: string,
+  bytes: Buffer,
 ): void {
-  const bytes = Buffer.from(`${JSON.stringify(body)}\n`);
   response.writeHead(code, { 'Content-Type': contentType, 'Content-Length': bytes.length, 'Cache-Control': 'no-cache, private' });
   response.end(request.method === 'HEAD' ? undefined : bytes);
 }

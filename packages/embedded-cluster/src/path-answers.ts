@@ -1,8 +1,9 @@
 /** Answers for paths that are no resource: health, version, discovery, schemas. */
 import { notImplemented } from '@atrium/objects/status.ts';
 import { aggregatedDiscovery, coreVersions, groupList, groupOf, resourceList } from './discovery.ts';
-import { methodRefused, pathUnknown, sendJson, sendText } from './exchange.ts';
+import { methodRefused, pathUnknown, sendBytes, sendJson, sendText } from './exchange.ts';
 import { openAPIDocument, openAPIIndex } from './openapi.ts';
+import { openAPIV2Answer } from './openapi-v2.ts';
 import type { Backend, Exchange } from './resources.ts';
 
 const aggregatedAccept = /application\/json;g=apidiscovery\.k8s\.io;v=(v2|v2beta1);as=APIGroupDiscoveryList/;
@@ -15,6 +16,7 @@ export function answerPath(exchange: Exchange): void {
   const aggregated = aggregatedAccept.exec((request.headers.accept ?? '').replaceAll(/\s/g, ''))?.[1];
   if (/^\/(livez|readyz|healthz)(\/|$)/.test(path)) sendText(exchange, 200, 'ok');
   else if (aggregated && (path === '/api' || path === '/apis')) sendAggregated(exchange, path === '/api', aggregated);
+  else if (path === '/openapi/v2') sendBytes(exchange, 200, ...openAPIV2Answer(exchange.backend.registry, request.headers.accept));
   else sendJson(exchange, 200, documentAt(exchange, path));
 }
 
@@ -27,7 +29,7 @@ function sendAggregated(exchange: Exchange, isCore: boolean, version: string): v
 function documentAt({ request, backend: { registry } }: Exchange, path: string): unknown {
   switch (path) {
     case '/':
-      return { paths: ['/api', '/apis', '/healthz', '/livez', '/openapi/v3', '/readyz', '/version'] };
+      return { paths: ['/api', '/apis', '/healthz', '/livez', '/openapi/v2', '/openapi/v3', '/readyz', '/version'] };
     case '/version':
       return versionInfo;
     case '/api':
@@ -36,8 +38,6 @@ function documentAt({ request, backend: { registry } }: Exchange, path: string):
       return groupList(registry);
     case '/openapi/v3':
       return openAPIIndex(registry);
-    case '/openapi/v2':
-      throw notImplemented('OpenAPI v2');
     case '/metrics':
     case '/openid/v1/jwks':
     case '/.well-known/openid-configuration':

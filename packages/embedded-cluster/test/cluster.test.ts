@@ -36,7 +36,6 @@ describe('the embedded cluster', () => {
     const calls: [method: string, path: string, body?: unknown][] = [
       ['GET', '/apis/events.k8s.io/v1/events'],
       ['PUT', '/api/v1/namespaces/default/finalize', {}],
-      ['GET', '/openapi/v2'],
       ['GET', '/metrics'],
       ['GET', '/openid/v1/jwks'],
     ];

@@ -166,7 +166,7 @@ describe('plugins in the console', () => {
       await writeFile(join(copy, 'public/locales/en.json'), JSON.stringify({ title: 'Seats of groups', total: 'Seats: {{sum}}' }));
       const path = `${join(root, 'node_modules/.bin')}:${process.env.PATH}`;
       await run('npm', ['run', 'build'], { cwd: copy, env: { ...process.env, PATH: path } });
-      const { stdout } = await run(process.execPath, [join(copy, 'configmap.ts')]);
+      const { stdout } = await run(process.execPath, [join(copy, 'configmap.js')]);
       const { items } = JSON.parse(stdout) as { items: { kind: string }[] };
       for (const object of items) await kubernetes('POST', object.kind === 'ConfigMap' ? namespaced : cluster, object);
       await isListed('seats');

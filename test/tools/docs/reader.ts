@@ -1,6 +1,6 @@
 /** A reader of the documentation with a machine: a home, a checkout, a terminal for the demo, and a cluster if needed. */
 import { cp, mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { helmProgram } from '../../cluster/build.ts';
@@ -90,6 +90,9 @@ const environmentOf = (home: string, path = process.env.PATH): Record<string, st
   // Temporary files of the page are deleted with the home.
   TMPDIR: home,
   LANG: 'C.UTF-8',
+  // The registry of this machine, and the packages that it has already.
+  npm_config_userconfig: join(homedir(), '.npmrc'),
+  npm_config_cache: join(homedir(), '.npm'),
 });
 
 /** Creates a folder with the files of a checkout, which the page may write to. */
