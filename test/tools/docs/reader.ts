@@ -90,9 +90,10 @@ const environmentOf = (home: string, path = process.env.PATH): Record<string, st
   // Temporary files of the page are deleted with the home.
   TMPDIR: home,
   LANG: 'C.UTF-8',
-  // The registry of this machine, and the packages that it has already.
+  // npm installs the packages of a plugin from the registry of this machine, with the authority that it trusts and the packages it has.
   npm_config_userconfig: join(homedir(), '.npmrc'),
   npm_config_cache: join(homedir(), '.npm'),
+  NODE_EXTRA_CA_CERTS: process.env.NODE_EXTRA_CA_CERTS ?? '',
 });
 
 /** Creates a folder with the files of a checkout, which the page may write to. */
