@@ -74,6 +74,9 @@ describe('the access explorer of the console', () => {
     await page.getByLabel('Find a resource').fill('deployments.apps');
     await row(page, /pods\/eviction\s*monitoring/).waitFor({ state: 'detached' });
     await inspect(page, 'explorer-rights');
+    expect(new URL(page.url()).search).to.equal(`?${new URLSearchParams({ kind: 'user', name: jane })}`);
+    await page.reload();
+    await row(page, /pods\/eviction\s*monitoring/).waitFor();
     await page.getByRole('button', { name: 'patch deployments.apps: monitoring' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('row').filter({ hasText: 'restarters' }).getByText('local:oncall').waitFor();
@@ -104,6 +107,9 @@ describe('the access explorer of the console', () => {
     await row(page, 'ServiceAccount monitoring/robot').waitFor();
     await row(page, /User jane@example\.com\s*local:oncall/).waitFor();
     await inspect(page, 'explorer-who');
+    await page.goto(page.url());
+    await row(page, 'ServiceAccount monitoring/robot').waitFor();
+    expect(await page.getByLabel('Do what').inputValue()).to.equal('patch');
     await row(page, /^Group local:oncall/)
       .getByRole('link', { name: 'restarters' })
       .click();
@@ -160,6 +166,9 @@ describe('the access explorer of the console', () => {
     const gained = outcome.getByRole('table', { name: 'viewer@example.com gains' });
     await gained.getByRole('row').filter({ hasText: 'pods/log' }).getByText('get, list, watch').waitFor();
     await inspect(page, 'explorer-simulate');
+    await page.reload();
+    expect(await page.getByRole('combobox', { name: 'Role' }).inputValue()).to.equal('view');
+    expect(await page.getByLabel('monitoring', { exact: true }).isChecked()).to.equal(true);
   });
 
   it('simulates members, rules and deletions', async () => {

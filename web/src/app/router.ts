@@ -54,12 +54,14 @@ export function navigate(to: string, { replace = false, force = false } = {}): b
   return true;
 }
 
-/** Changes the query in place: focus and scroll position stay. An empty value removes its parameter. */
-export function setQuery(changes: Record<string, string | undefined>): void {
+/** Changes the query in place: focus and scroll position stay. An empty value removes its parameter; a list repeats it. */
+export function setQuery(changes: Record<string, string | readonly string[] | undefined>): void {
   const next = new URLSearchParams(query.value);
-  for (const [name, value] of Object.entries(changes)) {
-    if (value) next.set(name, value);
+  for (const [name, value = ''] of Object.entries(changes)) {
+    const [first, ...others] = [value].flat();
+    if (first) next.set(name, first);
     else next.delete(name);
+    for (const other of others) next.append(name, other);
   }
   const text = next.toString();
   history.replaceState({ visit, index }, '', location.pathname + (text && `?${text}`));

@@ -30,6 +30,8 @@ interface FormProps {
   onSubmit: (signal: AbortSignal) => Promise<void>;
   onCancel?: () => void;
   isDisabled?: boolean;
+  /** Submits the form once, as soon as it is shown and not disabled. */
+  isSubmittedAtOnce?: boolean;
   /** True for a form that is a page, not a dialog: its action precedes Cancel on the screen and in the tab order. */
   isPage?: boolean;
   /** True for a result that is shown once, such as a password: the form and its dialog stay open until the result is there. */
@@ -39,6 +41,7 @@ interface FormProps {
 
 export function Form(props: FormProps) {
   const { action, kind = 'main', onSubmit, onCancel, isDisabled = false, isPage = false, isShownOnce = false, children } = props;
+  const isDue = useRef(props.isSubmittedAtOnce === true);
   const problem = useSignal<Problem | undefined>(undefined);
   const isBusy = useSignal(false);
   const names = useMemo(() => new Set<string>(), []);
@@ -52,6 +55,11 @@ export function Form(props: FormProps) {
       staysOpen.current = false;
     };
   }, [isKept]);
+  useEffect(() => {
+    if (!isDue.current || isDisabled) return;
+    isDue.current = false;
+    form.current?.requestSubmit();
+  }, [isDisabled]);
   const focusWrong = () => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
   const isSaidAtFields = problem.value?.causes.length && problem.value.causes.every(({ field }) => names.has(field ?? ''));
   async function submit(event: Event): Promise<void> {

@@ -1,6 +1,7 @@
 import { typedText } from '@atrium/objects/typed-text.ts';
 import { type Signal, useSignal } from '@preact/signals';
 import { useLoad } from '../../api/load';
+import { useAsked } from '../../app/asked';
 import { explain, may, type Right, useRights } from '../../app/rights';
 import { WhyButton } from '../../app/why';
 import { t } from '../../text/text';
@@ -32,8 +33,8 @@ function checkResource(right: Right, { names, isWhole }: Known): void {
 
 /** "May I?" and "May they?", with the reason, or with the roles that are needed. */
 export function Question({ namespaces }: { namespaces: readonly string[] }) {
-  const [who, subject, namespace, name] = [useSignal('self'), useSignal(''), useSignal(''), useSignal('')];
-  const fields: Fields = { ...{ who, subject, namespace, name }, verb: useSignal('list'), resource: useSignal('pods') };
+  const { fields, isAsked, keep } = useAsked({ who: 'self', subject: '', verb: 'list', resource: 'pods', namespace: '', name: '' });
+  const { who, subject, namespace } = fields;
   const answer = useSignal<Answer | undefined>(undefined);
   const known = useLoad('resources', fetchResources);
   const isForOther = isOther(who.value);
@@ -41,6 +42,7 @@ export function Question({ namespaces }: { namespaces: readonly string[] }) {
   const toAsk = rightToAsk(namespace.value);
   async function ask(): Promise<void> {
     const right = rightOf(fields);
+    keep();
     answer.value = undefined;
     checkResource(right, known.data.value ?? { names: [], isWhole: false });
     const kind = who.value;
@@ -54,7 +56,7 @@ export function Question({ namespaces }: { namespaces: readonly string[] }) {
   }
   return (
     <>
-      <Form action={t('access.askButton')} onSubmit={ask} isDisabled={isForOther && may(toAsk) !== true}>
+      <Form action={t('access.askButton')} onSubmit={ask} isDisabled={isForOther && may(toAsk) !== true} isSubmittedAtOnce={isAsked}>
         <SubjectFields {...fields} />
         {isForOther && may(toAsk) === false && (
           <p class="muted">

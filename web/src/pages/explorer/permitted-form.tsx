@@ -9,6 +9,7 @@ interface PermittedFormProps {
   /** Right that the question needs. */
   right: Right;
   onSubmit: (signal: AbortSignal) => Promise<void>;
+  isSubmittedAtOnce?: boolean;
   children: ComponentChildren;
 }
 
@@ -20,10 +21,10 @@ export const listBindings = (resource: 'rolebindings' | 'clusterrolebindings', n
 });
 
 /** A form that callers without the right cannot send. The page gives the reason. */
-export function PermittedForm({ action, right, onSubmit, children }: PermittedFormProps) {
+export function PermittedForm({ right, children, ...form }: PermittedFormProps) {
   useRights([right]);
   return (
-    <Form action={action} onSubmit={onSubmit} isDisabled={may(right) !== true}>
+    <Form {...form} isDisabled={may(right) !== true}>
       {children}
       {may(right) === false && (
         <p class="muted">

@@ -2,6 +2,7 @@ import { folded, wantedText } from '@atrium/objects/folded.ts';
 import { type Signal, useSignal } from '@preact/signals';
 import { Check } from 'lucide';
 import { api, bodyOf, type Schemas } from '../../api/client';
+import { useAsked } from '../../app/asked';
 import { t } from '../../text/text';
 import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
@@ -11,7 +12,7 @@ import { Empty, Notice } from '../../ui/state';
 import { type AccessRule, BindingLink, inNamespace, Notes, RoleLink } from './grants';
 import { commonVerbs, grantsOf, type MatrixRow, matrixOf, otherVerbs } from './matrix';
 import { listBindings, PermittedForm } from './permitted-form';
-import { SubjectFields, subjectQuery, useSubject } from './subject-fields';
+import { SubjectFields, subjectQuery } from './subject-fields';
 
 /** Pages of rules that are read. A subject with more has rules of machines. */
 const maxPages = 20;
@@ -34,16 +35,17 @@ async function allRules(query: ReturnType<typeof subjectQuery>, signal: AbortSig
 
 /** Rights of a subject: resource, namespace and verb, with the bindings of each. */
 export function RulesOf() {
-  const subject = useSubject();
+  const { fields: subject, isAsked, keep } = useAsked({ kind: 'user', name: '' });
   const answer = useSignal<Rules | undefined>(undefined);
   async function show(signal: AbortSignal): Promise<void> {
+    keep();
     answer.value = undefined;
     answer.value = await allRules(subjectQuery(subject), signal);
   }
   return (
     <>
       <section class="card measure" aria-label={t('explorer.tab.rights')}>
-        <PermittedForm action={t('explorer.show')} right={listBindings('rolebindings')} onSubmit={show}>
+        <PermittedForm action={t('explorer.show')} right={listBindings('rolebindings')} onSubmit={show} isSubmittedAtOnce={isAsked}>
           <SubjectFields {...subject} />
         </PermittedForm>
       </section>

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { api, bodyOf, type Schemas } from '../../api/client';
-import { query } from '../../app/router';
+import { useAsked } from '../../app/asked';
+import { query, setQuery } from '../../app/router';
 import { simulateRight } from '../../app/simulation';
 import { t } from '../../text/text';
 import { PlainTable } from '../../ui/plain-table';
@@ -10,38 +11,38 @@ import { changeOf, type ChangeFields as Fields } from './change';
 import { ChangeFields } from './change-fields';
 import { inNamespace, kindOf, nameOf } from './grants';
 import { PermittedForm } from './permitted-form';
-import { useSubject } from './subject-fields';
 
 type Simulation = Schemas['Simulation'];
 type Item = Simulation['items'][number];
 type Tuple = Schemas['AccessTuple'];
 
-/** Fields of the change, with the values that the address names. */
-function useChange(): Fields {
-  const given = (name: string) => query.peek().get(name) ?? '';
+/** Fields of the change, with the values that the address names. `keep` writes them there. */
+function useChange(): { fields: Fields; keep: () => void } {
+  const { fields: asked, keep } = useAsked({
+    ...{ type: 'userBinding', kind: 'user', subject: '', role: '', group: '', action: 'add' },
+    ...{ roleKind: 'ClusterRole', name: '', namespace: '', verb: 'get, list', resource: 'pods', scope: '' },
+  });
+  const { kind, subject, roleKind, scope, ...rest } = asked;
   const namespaces = query.peek().getAll('in');
-  const place: Place =
-    given('scope') === 'platform' ? { scope: 'platform', namespaces: [] } : { scope: namespaces.length > 0 ? 'namespace' : '', namespaces };
+  const given: Place =
+    scope.peek() === 'platform' ? { scope: 'platform', namespaces: [] } : { scope: namespaces.length > 0 ? 'namespace' : '', namespaces };
+  const place = useSignal(given);
   return {
-    type: useSignal(given('type') || 'userBinding'),
-    subject: useSubject(given('kind') || 'user', given('subject')),
-    role: useSignal(given('role')),
-    place: useSignal(place),
-    group: useSignal(given('group')),
-    action: useSignal('add'),
-    kind: useSignal('ClusterRole'),
-    name: useSignal(''),
-    namespace: useSignal(''),
-    verb: useSignal('get, list'),
-    resource: useSignal('pods'),
+    fields: { ...rest, subject: { kind, name: subject }, kind: roleKind, place },
+    keep() {
+      scope.value = place.value.scope;
+      keep();
+      setQuery({ in: place.value.namespaces });
+    },
   };
 }
 
 /** Simulates a change before it is made. */
 export function Simulate() {
-  const fields = useChange();
+  const { fields, keep } = useChange();
   const answer = useSignal<Simulation | undefined>(undefined);
   async function simulate(): Promise<void> {
+    keep();
     answer.value = undefined;
     answer.value = await bodyOf(api.POST('/auth/v1/simulations', { body: { changes: [await changeOf(fields)] } }));
   }

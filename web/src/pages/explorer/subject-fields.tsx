@@ -1,5 +1,5 @@
 import { typedText } from '@atrium/objects/typed-text.ts';
-import { type Signal, useSignal } from '@preact/signals';
+import type { Signal } from '@preact/signals';
 import { t } from '../../text/text';
 import { Field } from '../../ui/form';
 
@@ -10,8 +10,6 @@ export interface SubjectSignals {
   kind: Signal<string>;
   name: Signal<string>;
 }
-
-export const useSubject = (kind: string = 'user', name = ''): SubjectSignals => ({ kind: useSignal(kind), name: useSignal(name) });
 
 const isKind = (kind: string): kind is Kind => kinds.some((one) => one === kind);
 

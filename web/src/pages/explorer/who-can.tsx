@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { useLoad } from '../../api/load';
 import { asProblem, type Problem } from '../../api/problem';
+import { useAsked } from '../../app/asked';
 import { useMyNamespaces } from '../../app/namespace';
 import { inWords } from '../../app/rights';
 import { href } from '../../app/router';
@@ -40,7 +41,7 @@ const ask = (query: Query, page: number, signal: AbortSignal) =>
 
 /** Lists the subjects that may do something. */
 export function WhoCan() {
-  const fields = { verb: useSignal('list'), resource: useSignal('pods'), namespace: useSignal(''), name: useSignal('') };
+  const { fields, isAsked, keep } = useAsked({ verb: 'list', resource: 'pods', namespace: '', name: '' });
   const answer = useSignal<Shown | undefined>(undefined);
   const known = useLoad('resources', fetchResources);
   const namespaces = useMyNamespaces();
@@ -48,13 +49,14 @@ export function WhoCan() {
   const right = listBindings(namespace ? 'rolebindings' : 'clusterrolebindings', namespace);
   async function show(signal: AbortSignal): Promise<void> {
     const query = queryOf(fields);
+    keep();
     answer.value = undefined;
     answer.value = { ...(await ask(query, 1, signal)), query };
   }
   return (
     <>
       <section class="card measure" aria-label={t('explorer.tab.who')}>
-        <PermittedForm action={t('explorer.show')} right={right} onSubmit={show}>
+        <PermittedForm action={t('explorer.show')} right={right} onSubmit={show} isSubmittedAtOnce={isAsked}>
           <RightFields
             {...fields}
             resources={known.data.value?.names ?? []}
