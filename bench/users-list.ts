@@ -89,7 +89,7 @@ async function service(kubeconfig: string, token: string): Promise<Target & { pi
   await writeFile(
     file,
     stringify({
-      server: { host: '127.0.0.1', port, metricsPort },
+      server: { host: '127.0.0.1', port, metricsPort, publicURL: `http://127.0.0.1:${port}` },
       kubernetes: { kubeconfig, namespace: 'atrium-system' },
       console: { static: { directory: new URL('../web/dist', import.meta.url).pathname } },
       log: { level: 'error' },

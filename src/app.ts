@@ -61,7 +61,6 @@ export class App {
     const addresses = new ClientAddresses(server.trustedProxies, log);
     this.#health.add({ name: 'trustedProxies', critical: false, failure: () => addresses.failure() });
     this.#health.add({ name: 'kubernetes', critical: false, failure: () => apiServer.failure() });
-    this.#health.add({ name: 'publicURL', critical: false, failure: () => withoutPublicURL(config) });
     this.#health.add({ name: 'clock', critical: false, failure: () => apiServer.asService.serverClock.failure() });
 
     const { otlpEndpoint: endpoint, caFile, sampleRatio } = config.tracing;
@@ -148,7 +147,7 @@ export class App {
     const metricsPort = await this.#internal.start();
     const port = await this.#public.start();
     this.#log.info({ port, metricsPort, version }, 'listening');
-    void this.#tellWhatIsMissing();
+    void this.#tellWhatIsUnreachable();
     const shadowed = await this.#shadowedFiles();
     if (shadowed.length > 0)
       this.#log.warn(
@@ -158,10 +157,8 @@ export class App {
     return { port, metricsPort };
   }
 
-  /** Logs a line for each unreachable issuer and missing setting. The transport logs the API server. */
-  async #tellWhatIsMissing(): Promise<void> {
-    const missing = withoutPublicURL(this.#config);
-    if (missing !== undefined) this.#log.warn(missing);
+  /** Logs a line for each unreachable issuer. The transport logs the API server. */
+  async #tellWhatIsUnreachable(): Promise<void> {
     for (const { issuer, reason } of await this.#features.unreachableIssuers()) this.#log.warn({ issuer, reason }, 'issuer unreachable');
   }
 
@@ -219,10 +216,6 @@ const nowhere: Connection = {
   authorization: async () => undefined,
   discardAuthorization() {},
 };
-
-/** Describes the missing `server.publicURL` and the features that are disabled without it; undefined if it is set. */
-export const withoutPublicURL = ({ server }: Config): string | undefined =>
-  server.publicURL === undefined ? 'server.publicURL is not set: logins, sessions and the embedded issuer are off' : undefined;
 
 /** Returns the operations about the service itself, except for its health and the OpenAPI document. */
 const aboutOperations = ({ config: { features }, basePath, metrics, access }: Services, working: Features['working']): Operation[] => [

@@ -11,13 +11,22 @@ import { fileURLToPath } from 'node:url';
 import { secretOf } from '@atrium/http/secret-file.ts';
 import { createLog, GatheredLines } from '@atrium/http/telemetry/log.ts';
 import { type Connection, inClusterConnection } from '@atrium/kubernetes/connection.ts';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { addLoginCommands } from 'kubectl-atrium/commands.ts';
 import { Interrupted, type Terminal } from 'kubectl-atrium/terminal.ts';
 import type { Logger } from 'pino';
 import { stringify } from 'yaml';
 import packageJson from '../package.json' with { type: 'json' };
-import { ConfigError, type ConfigSources, effectiveSettings, fileProblems, parseConfig } from './config/load.ts';
+import {
+  ConfigError,
+  type ConfigSources,
+  effectiveSettings,
+  fileProblems,
+  parseConfig,
+  parseServiceConfig,
+  settingsOfProfile,
+} from './config/load.ts';
+import { profileNames } from './config/profiles.ts';
 import type { Config } from './config/schema.ts';
 import { stopOnSignals } from './signals.ts';
 
@@ -54,7 +63,7 @@ async function connect({ kubernetes }: Config): Promise<Connection> {
 }
 
 async function serve({ config: file }: { config?: string }): Promise<void> {
-  const config = parseConfig(configSources(file));
+  const config = parseServiceConfig(configSources(file));
   const connection = await connect(config);
   const { App } = await withoutRuntimeWarning(() => import('./app.ts'));
   const writeAudit = (line: string) => process.stdout.write(line);
@@ -81,6 +90,14 @@ async function withoutRuntimeWarning<T>(load: () => Promise<T>): Promise<T> {
   } finally {
     console.warn = warn;
   }
+}
+
+/** Describes the settings that the profile makes, and those that the configuration makes in its place. */
+function profileLines({ profile }: Config, sources: ConfigSources): string[] {
+  const lines = settingsOfProfile(sources).map(({ path, value, override }) =>
+    override === undefined ? `  ${path}: ${value}` : `  ${path}: ${override} (set by the configuration; the profile has ${value})`,
+  );
+  return profile === undefined ? [] : [`the profile ${profile} sets:`, ...lines];
 }
 
 async function createAdmin({ config: file, passwordFile, ...options }: CreateAdminOptions): Promise<void> {
@@ -195,17 +212,28 @@ config
   .option('--config <file>', `YAML file (default: ${defaultConfig})`)
   .option('--connect', 'also connect to the API server and the issuers')
   .action(async ({ config: file, connect: isConnecting }: { config?: string; connect?: true }) => {
-    const config = parseConfig(configSources(file));
+    const sources = configSources(file);
+    const config = parseServiceConfig(sources);
     const problems = await fileProblems(config);
     if (problems.length > 0) throw new ConfigError(problems);
-    const { App, withoutPublicURL } = await withoutRuntimeWarning(() => import('./app.ts'));
+    const { App } = await withoutRuntimeWarning(() => import('./app.ts'));
     const unreachable = isConnecting ? await App.unreachable(config, await connect(config)) : [];
     if (unreachable.length > 0) throw new ConfigError(unreachable);
-    const off = withoutPublicURL(config);
-    if (off !== undefined) console.error(`warning: ${off}`);
     for (const file of await App.shadowedFiles(config))
       console.error(`warning: console.static.directory: ${file} is not served: its path is the service's own`);
+    for (const line of profileLines(config, sources)) console.log(line);
     console.log('the configuration is valid');
+  });
+config
+  .command('rights')
+  .description('print the rights that the account of the service needs for the configuration, as a table')
+  .option('--config <file>', `YAML file (default: ${defaultConfig})`)
+  .addOption(new Option('--profile <name>', 'the profile in place of the configured one').choices(profileNames))
+  .action(async ({ config: file, profile }: { config?: string; profile?: string }) => {
+    const sources = configSources(file);
+    const environment = { ...sources.environment, ...(profile !== undefined && { ATRIUM_PROFILE: profile }) };
+    const { rightsOf, rightsTable } = await import('./config/rights.ts');
+    console.log(rightsTable(rightsOf(parseConfig({ ...sources, environment }))));
   });
 config
   .command('print')

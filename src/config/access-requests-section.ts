@@ -29,6 +29,7 @@ const webhook = z.strictObject({
     .string()
     .max(2048)
     .refine(isReceiver, 'must be an https URL without user and fragment; http is for this machine and for *.svc')
+    .meta({ pattern: '^https?://[^\\s/?#@]+(?:[/?][^\\s#]*)?$' })
     .describe('Receiver. Redirects are not followed, and no proxy is used.'),
   secretFile: path().describe('File with the secret `whsec_…`. Two lines are two secrets, which both sign. Read for each attempt.'),
   caFile: path().optional().describe('PEM bundle that verifies the receiver, beside the authorities of the system.'),

@@ -6,6 +6,7 @@ import { parseDocument } from 'yaml';
 import type { z } from 'zod';
 import { contradictions } from './contradictions.ts';
 import { withPreset } from './lists-section.ts';
+import { merge, type ProfileSetting, profileSettings, withProfile } from './profiles.ts';
 import { isText, namedPaths, schemaAt, shapeOf, writtenDefaults } from './reference.ts';
 import { type Config, configSchema, defaultStaticDirectory } from './schema.ts';
 
@@ -44,21 +45,58 @@ export interface ConfigSources {
  */
 export function parseConfig(sources: ConfigSources): Config {
   const { tree, problems } = readSources(sources);
-  const result = configSchema.safeParse(tree);
+  const result = configSchema.safeParse(withProfile(tree));
   if (!result.success) problems.push(...result.error.issues.flatMap(problemsOf));
   else
     problems.push(
-      ...Object.entries(contradictions(result.data, isTree(tree.login) ? tree.login : {})).map(([path, message]) => ({ path, message })),
+      ...Object.entries(contradictions(result.data, isTree(tree.login) ? tree.login : {})).map(([path, message]) => ({
+        path,
+        message: message + originOf(path, tree),
+      })),
     );
   if (problems.length > 0 || !result.success) throw new ConfigError(problems);
   return deepFreeze({ ...result.data, lists: withPreset(result.data.lists) });
 }
 
+/** Names the profile behind a setting that the configuration does not set itself. */
+function originOf(path: string, tree: Tree): string {
+  const isOfProfile = profileSettings(tree).some((setting) => setting.path === path && setting.override === undefined);
+  return isOfProfile ? ` (the profile ${tree.profile} sets it)` : '';
+}
+
+/**
+ * Validates the configuration of a service that is about to start. Commands that serve no browsers do not need an address.
+ *
+ * @throws ConfigError with all problems
+ */
+export function parseServiceConfig(sources: ConfigSources): Config {
+  const missing = isAddressMissing(sources) ? [{ path: 'server.publicURL', message: addressMissing }] : [];
+  try {
+    const config = parseConfig(sources);
+    if (missing.length === 0) return config;
+  } catch (error) {
+    if (error instanceof ConfigError) throw new ConfigError([...error.problems, ...missing]);
+    throw error;
+  }
+  throw new ConfigError(missing);
+}
+
+const addressMissing =
+  'is required: the address under which browsers reach the service, such as https://console.example.com, or http://localhost:8080 for a first look';
+
+function isAddressMissing(sources: ConfigSources): boolean {
+  const { server } = readSources(sources).tree;
+  return !isTree(server) || server.publicURL === undefined || server.publicURL === null;
+}
+
 /** Returns the settings in their written form, including defaults, for `atrium config print`. @throws ConfigError */
 export function effectiveSettings(sources: ConfigSources): Tree {
   parseConfig(sources);
-  return merge(writtenDefaults(configSchema), readSources(sources).tree);
+  return merge(writtenDefaults(configSchema), withProfile(readSources(sources).tree));
 }
+
+/** Returns the settings of the profile that the configuration names, each with the value that overrides it. */
+export const settingsOfProfile = (sources: ConfigSources): ProfileSetting[] => profileSettings(readSources(sources).tree);
 
 function readSources({ yaml = '', environment = {}, staticDirectory }: ConfigSources): { tree: Tree; problems: Problem[] } {
   const document = parseDocument(yaml, { uniqueKeys: true });
@@ -71,7 +109,7 @@ function readSources({ yaml = '', environment = {}, staticDirectory }: ConfigSou
   if (!isTree(value)) problems.push({ path: '', message: 'must be a mapping of sections, such as server: and console:' });
   for (const [name, text] of Object.entries(environment)) {
     // Two underscores distinguish settings from the variables that a kubelet sets for a Service called atrium (ATRIUM_SERVICE_HOST).
-    if (text === undefined || !/^ATRIUM_[A-Z]+__/i.test(name)) continue;
+    if (text === undefined || !/^ATRIUM_(?:[A-Z]+__|PROFILE$)/i.test(name)) continue;
     const problem = override(tree, name.slice('ATRIUM_'.length).split('__'), text);
     if (problem) problems.push({ path: name, message: problem });
   }
@@ -121,15 +159,6 @@ function problemsOf(issue: z.core.$ZodIssue): Problem[] {
 function unknownSetting(name: string, shape: object | undefined, write: (name: string) => string): string {
   const nearest = nearestName(name, Object.keys(shape ?? {}));
   return `is not a setting; ${nearest === undefined ? 'see docs/configuration.md' : `did you mean ${write(nearest)}?`}`;
-}
-
-function merge(base: Tree, over: Tree): Tree {
-  const result: Tree = { ...base };
-  for (const [key, value] of Object.entries(over)) {
-    const below = result[key];
-    result[key] = isTree(below) && isTree(value) ? merge(below, value) : value;
-  }
-  return result;
 }
 
 function deepFreeze<T>(value: T): T {

@@ -1,11 +1,9 @@
 /** Settings of login: the relying party, and the embedded OpenID provider. */
 import { z } from 'zod';
+import { httpURL } from './formats.ts';
 import { dnsLabel, duration, isUnique, path } from './units.ts';
 
-const redirectURL = () =>
-  z
-    .url({ protocol: /^https?$/, error: 'must be an absolute http or https URL' })
-    .refine((text) => !text.includes('#'), 'must hold no fragment');
+const redirectURL = () => httpURL().refine((text) => !text.includes('#'), 'must hold no fragment');
 
 const scopes = () =>
   z
@@ -57,8 +55,7 @@ const stepUp = z.strictObject({
 
 /** Settings of an issuer. */
 export const oneIssuer = {
-  issuer: z
-    .url({ protocol: /^https?$/, error: 'must be an absolute http or https URL' })
+  issuer: httpURL()
     .refine((text) => !/[?#]/.test(text), 'must hold no query or fragment')
     .optional()
     .describe('Issuer identifier, equal to the `iss` claim (OpenID Connect Core 3.1.3.7). Default: the embedded issuer.'),

@@ -97,17 +97,10 @@ function rows(path: string, schema: z.ZodType): string[] {
 
 /** Returns the complete docs/configuration.md. */
 export function configurationReference(): string {
-  const sections = Object.entries(configSchema.shape).map(([name, schema]) =>
-    [
-      `## ${name}`,
-      '',
-      schema.meta()?.description ?? '',
-      '',
-      '| Setting | Type | Default | Meaning |',
-      '|---|---|---|---|',
-      ...rows(name, schema),
-    ].join('\n'),
-  );
+  const sections = Object.entries(configSchema.shape).map(([name, schema]) => {
+    const meaning = shapeOf(schema) ? [schema.meta()?.description ?? '', ''] : [];
+    return [`## ${name}`, '', ...meaning, '| Setting | Type | Default | Meaning |', '|---|---|---|---|', ...rows(name, schema)].join('\n');
+  });
   return `# Configuration
 
 \`npm run docs\` prints this page from the schema.

@@ -2,42 +2,17 @@
  * All settings of the service, each with its type, its validation, its default and its text in docs/configuration.md. Defaults have their
  * written form; the parsed configuration holds milliseconds and bytes.
  */
-import { BlockList, isIP } from 'node:net';
 import { z } from 'zod';
 import { accessRequestsSection } from './access-requests-section.ts';
+import { addressOrRange, hostOrAddress, httpURLWithoutQuery, objectName, origin } from './formats.ts';
 import { listsSection } from './lists-section.ts';
 import { identitySection, loginSection } from './login-sections.ts';
+import { profileNames } from './profiles.ts';
 import { smtpSection } from './smtp-section.ts';
 import { dnsLabel, duration, isUnique, path, size } from './units.ts';
 import { usersSection } from './users-section.ts';
 
 const port = () => z.number().int().min(0).max(65_535);
-
-const publicURL = () =>
-  z
-    .url({ protocol: /^https?$/, error: 'must be an absolute http or https URL' })
-    .refine((text) => !/[?#@]/.test(text), 'must hold no user, query or fragment');
-
-const origin = () =>
-  z
-    .string()
-    .refine(
-      (text) => URL.canParse(text) && new URL(text).origin === text,
-      'must be an origin such as https://console.example.com, without a path',
-    );
-
-function isAddressRange(text: string): boolean {
-  const [address = '', prefix] = text.split('/');
-  const family = isIP(address);
-  if (family === 0) return false;
-  if (prefix === undefined) return true;
-  try {
-    new BlockList().addSubnet(address, Number(prefix), family === 6 ? 'ipv6' : 'ipv4');
-    return /^\d+$/.test(prefix);
-  } catch {
-    return false;
-  }
-}
 
 function isPattern(text: string): boolean {
   try {
@@ -49,13 +24,11 @@ function isPattern(text: string): boolean {
 }
 
 const server = z.strictObject({
-  host: z
-    .string()
-    .min(1)
+  host: hostOrAddress()
     .default('::')
     .describe('Address to listen on. `::` is every address, of IPv4 too, and becomes `0.0.0.0` on a machine without IPv6.'),
   port: port().default(8080).describe('Port of the console and the API.'),
-  publicURL: publicURL()
+  publicURL: httpURLWithoutQuery()
     .optional()
     .describe('Address under which browsers reach the service. Its path is the base path. Operations that need it answer 400 without it.'),
   tls: z
@@ -65,10 +38,7 @@ const server = z.strictObject({
     })
     .optional()
     .describe('Serve HTTPS. Without it the listener speaks plain HTTP, for use behind a proxy that ends TLS.'),
-  trustedProxies: z
-    .array(z.string().refine(isAddressRange, 'must be an address or a CIDR range such as 10.0.0.0/8'))
-    .default([])
-    .describe('Addresses and CIDR ranges of proxies whose X-Forwarded-For is trusted.'),
+  trustedProxies: z.array(addressOrRange()).default([]).describe('Addresses and CIDR ranges of proxies whose X-Forwarded-For is trusted.'),
   corsOrigins: z.array(origin()).default([]).describe('Origins whose pages may call the API. Empty: CORS is disabled.'),
   metricsPort: port().default(9090).describe('Port of `/metrics`, and of the probes without the base path.'),
   bodyLimit: size().prefault('1MiB').describe('Maximum size of a request body. A larger one is 413.'),
@@ -131,13 +101,16 @@ const kubernetes = z.strictObject({
   accessCache: duration().prefault('5s').describe('Lifetime of a cached access decision (denials: at most 1s). 0s disables the cache.'),
   requestTimeout: duration().prefault('10s').describe('Deadline of one call to the API server, then 504.'),
   proxy: proxy.prefault({}).describe('The Kubernetes API below `/api/kubernetes`.'),
-  publicURL: publicURL()
+  publicURL: httpURLWithoutQuery()
     .optional()
     .describe('Address of the API server in kubeconfig files for users. Default: the address that the service uses.'),
 });
 
 const language = z.strictObject({
-  id: z.string().refine(isLanguageTag, 'must be a BCP 47 language tag such as en or zh-Hans'),
+  id: z
+    .string()
+    .refine(isLanguageTag, 'must be a BCP 47 language tag such as en or zh-Hans')
+    .meta({ pattern: '^[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})*$' }),
   name: z.string().min(1).describe('Name of the language in the language itself.'),
 });
 
@@ -170,6 +143,7 @@ export const defaultStaticDirectory = 'public';
 const consoleSection = z.strictObject({
   apiAddress: z
     .string()
+    .regex(/^(?:|\/[^\s?#]*|https?:\/\/[^\s?#@]+)$/, 'must be an http or https URL, a path, or empty')
     .optional()
     .describe('Address of the API for the console. Default: `server.publicURL` without trailing slash, else empty (same origin).'),
   assetsHostPath: z.string().optional().describe('Passed to the console unchanged. Default: `console.static.directory`.'),
@@ -189,9 +163,7 @@ const consoleSection = z.strictObject({
     .default('^CONSOLE_PUBLIC_')
     .describe('Pattern of the process variables that the console may see. Names that look like secrets are never shown.'),
   envs: z.record(z.string().min(1), z.string()).default({}).describe('Variables for the console. Override process variables.'),
-  envsConfigMap: z
-    .string()
-    .min(1)
+  envsConfigMap: objectName()
     .optional()
     .describe('ConfigMap in `kubernetes.namespace` whose data override `console.envs`, for callers who may read it.'),
   debugImage: z
@@ -296,9 +268,7 @@ const audit = z.strictObject({
 });
 
 const tracing = z.strictObject({
-  otlpEndpoint: z
-    .url({ protocol: /^https?$/, error: 'must be an absolute http or https URL' })
-    .refine((text) => !/[?#@]/.test(text), 'must hold no user, query or fragment')
+  otlpEndpoint: httpURLWithoutQuery()
     .optional()
     .describe('Collector of spans, as JSON at `<endpoint>/v1/traces` (OTLP/HTTP). Without it no span is recorded.'),
   caFile: path().optional().describe('PEM bundle that verifies the collector, beside the authorities of the system.'),
@@ -311,6 +281,12 @@ const tracing = z.strictObject({
 });
 
 export const configSchema = z.strictObject({
+  profile: z
+    .enum(profileNames)
+    .optional()
+    .describe(
+      'Defaults for several features at once. `team`: workload lists, UserBindings, access tokens and access requests. `minimal`: none of them. Settings of single features override it. Default: the defaults below.',
+    ),
   server: server.prefault({}).describe('The listener.'),
   kubernetes: kubernetes.prefault({}).describe('The API server.'),
   console: consoleSection.prefault({}).describe('The console and its files.'),

@@ -1,5 +1,6 @@
 /** Settings of the mail server. */
 import { z } from 'zod';
+import { hostOrAddress } from './formats.ts';
 import { path } from './units.ts';
 
 const mailbox = () =>
@@ -12,7 +13,7 @@ const mailbox = () =>
     );
 
 export const smtpSection = z.strictObject({
-  host: z.string().min(1).optional().describe('Mail server. Without it no mail is sent.'),
+  host: hostOrAddress().optional().describe('Mail server. Without it no mail is sent.'),
   port: z.number().int().min(1).max(65_535).default(587).describe('Port of the mail server.'),
   tls: z
     .enum(['starttls', 'implicit', 'none'])

@@ -1,5 +1,6 @@
 /** Settings of User records: their sources, their validity, and their passwords. */
 import { z } from 'zod';
+import { distinguishedName, ldapURL, searchFilter } from './formats.ts';
 import { duration, isUnique, path } from './units.ts';
 
 const attribute = (what: string, fallback: string) =>
@@ -17,13 +18,13 @@ const ldapConnector = z
       .refine((id) => id !== 'local', 'must not be local')
       .describe('`spec.connector_id` of its users.'),
     name: z.string().min(1).max(128).describe('`spec.connector_name` of its users.'),
-    url: z.url({ protocol: /^ldaps?$/, error: 'must be an ldap or ldaps URL' }).describe('Address of the directory.'),
+    url: ldapURL().describe('Address of the directory.'),
     caFile: path().optional().describe('PEM certificate authority of the directory, instead of those of the system.'),
     startTLS: z.boolean().default(false).describe('Begin with plain ldap and go on in TLS (RFC 4513 section 3).'),
     bindDN: z.string().min(1).optional().describe('The entry that searches. Default: an anonymous bind.'),
     bindPasswordFile: path().optional().describe('File with the password of `bindDN`.'),
-    baseDN: z.string().min(1).describe('Base DN of the entries of users.'),
-    filter: z.string().min(1).default('(objectClass=person)').describe('Which entries are users (RFC 4515).'),
+    baseDN: distinguishedName().describe('Base DN of the entries of users.'),
+    filter: searchFilter().default('(objectClass=person)').describe('Which entries are users (RFC 4515).'),
     attributes: z
       .strictObject({
         email: attribute('The login identity.', 'mail'),
@@ -38,8 +39,8 @@ const ldapConnector = z
       .prefault({}),
     groups: z
       .strictObject({
-        baseDN: z.string().min(1).describe('Base DN of the entries of groups.'),
-        filter: z.string().min(1).default('(objectClass=groupOfNames)').describe('Which entries are groups (RFC 4515).'),
+        baseDN: distinguishedName().describe('Base DN of the entries of groups.'),
+        filter: searchFilter().default('(objectClass=groupOfNames)').describe('Which entries are groups (RFC 4515).'),
         name: attribute('The name of a group.', 'cn'),
         member: attribute('Attribute with the DNs of the members of a group.', 'member'),
         nested: z

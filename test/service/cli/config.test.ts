@@ -20,7 +20,7 @@ describe('atrium config, atrium serve', () => {
   after(() => rm(directory, { recursive: true }));
 
   it('checks a configuration without starting anything', async () => {
-    const { code, stdout } = await run(['config', 'check', '--config', await file('server: { port: 1 }')]);
+    const { code, stdout } = await run(['config', 'check', '--config', await file('server: { port: 1, publicURL: "https://a.example" }')]);
 
     expect([code, stdout]).to.deep.equal([0, 'the configuration is valid\n']);
   });
@@ -68,7 +68,7 @@ describe('atrium config, atrium serve', () => {
     expect(await check(good)).to.deep.equal([0, 'the configuration is valid\n']);
     const bad = {
       login: { clientSecretFile: at('secret.txt'), caFile: at('no.crt') },
-      server: { tls: tls('no.crt') },
+      server: { publicURL: 'https://console.example.com', tls: tls('no.crt') },
       identity: { clients: [{ id: 'cli', secretFile: at('absent') }] },
       users: { ldap: [{ ...connector, caFile: directory, bindPasswordFile: at('absent') }] },
       kubernetes: { kubeconfig: at('absent') },
@@ -87,7 +87,7 @@ describe('atrium config, atrium serve', () => {
   users.ldap[0].bindPasswordFile: /absent: cannot be read (ENOENT)
 `,
     ]);
-    expect(await check({ server: { tls: tls('authority.key') } })).to.deep.equal([
+    expect(await check({ server: { publicURL: 'https://console.example.com', tls: tls('authority.key') } })).to.deep.equal([
       2,
       'the configuration is not valid:\n  server.tls.keyFile: /authority.key: is not the key of the first certificate in /serving.crt\n',
     ]);
@@ -111,9 +111,49 @@ describe('atrium config, atrium serve', () => {
 
   it('exits with 2 for a file that is not there, and without a cluster', async () => {
     expect(await run(['serve', '--config', join(directory, 'absent.yaml')])).to.include({ code: 2 });
-    const { code, stderr } = await run(['serve']);
+    const { code, stderr } = await run(['serve'], { ATRIUM_SERVER__PUBLICURL: 'https://console.example.com' });
     expect(code).to.equal(2);
     expect(stderr).to.contain('kubernetes.kubeconfig: name a kubeconfig file');
+  });
+
+  it('reports the settings of the profile, and the ones that override them', async () => {
+    const settings = { server: { publicURL: 'https://console.example.com' }, profile: 'team', features: { accessTokens: false } };
+    const { code, stdout } = await run(['config', 'check', '--config', await file(stringify(settings))]);
+
+    expect(code).to.equal(0);
+    expect(stdout).to.equal(`the profile team sets:
+  lists.preset: workloads
+  features.userBindings: true
+  features.accessTokens: false (set by the configuration; the profile has true)
+  features.accessRequests: true
+  users.certificates.enabled: false
+the configuration is valid
+`);
+  });
+
+  it('prints the rights of the configured features, and those of a profile before it is configured', async () => {
+    const minimal = await file('profile: minimal');
+    const rights = async (...options: string[]) => (await run(['config', 'rights', '--config', minimal, ...options])).stdout.split('\n');
+    const now = await rights();
+    const added = (await rights('--profile', 'team')).filter((line) => !now.includes(line));
+
+    expect(now[0]).to.match(/^SETTING +WHERE +VERBS +RESOURCES$/);
+    expect(now.join('\n')).to.include('impersonate:user-info').and.not.include('features.');
+    expect(new Set(added.map((line) => line.split(' ', 1)[0]))).to.deep.equal(
+      new Set(['features.accessTokens', 'features.userBindings', 'features.accessRequests', 'lists.preset']),
+    );
+    expect(added.join('\n')).to.match(/features\.userBindings +cluster +create patch delete +rolebindings, clusterrolebindings/);
+  });
+
+  it('prints the rights to listed resources once', async () => {
+    const resources = [
+      { version: 'v1', resource: 'pods' },
+      { group: 'example.com', version: 'v1', resource: 'widgets' },
+    ];
+    const { stdout } = await run(['config', 'rights', '--config', await file(stringify({ profile: 'team', lists: { resources } }))]);
+
+    expect(stdout).to.match(/lists\.resources +cluster +list watch +widgets \(example\.com\)/);
+    expect(stdout.match(/\bpods\b/g)).to.have.length(1);
   });
 
   it('prints the effective configuration, variables and defaults included', async () => {

@@ -76,21 +76,14 @@ describe('the messages of a start', () => {
     await service.end();
   });
 
-  it('say what a missing server.publicURL turns off', async () => {
+  it('refuse a missing server.publicURL before anything listens, and so does config check', async () => {
     const url = await configure({});
-    service = new Command(['serve', '--config', configuration], environment);
-    const sentence = 'server.publicURL is not set: logins, sessions and the embedded issuer are off';
-    await eventually(
-      () => linesOf(service as Command),
-      (found) => found.some(({ msg, level }) => msg === sentence && level === 'warn'),
-    );
-    const verbose = await eventually(
-      async () => (await fetch(`${url}/readyz?verbose`)).text(),
-      (text) => text.includes('publicURL'),
-    );
-    expect(verbose).to.include('publicURL');
-    const checked = await run(['config', 'check', '--config', configuration], environment);
-    expect([checked.code, checked.stderr]).to.deep.equal([0, `warning: ${sentence}\n`]);
+    for (const args of [['serve'], ['config', 'check']]) {
+      const { code, stdout, stderr } = await run([...args, '--config', configuration], environment);
+      expect([code, stdout], args.join(' ')).to.deep.equal([2, '']);
+      expect(stderr).to.match(/^the configuration is not valid:\n {2}server\.publicURL: is required: the address under which browsers/);
+    }
+    expect(await fetch(url).catch(() => 'refused')).to.equal('refused');
   });
 
   it('are also reported by config check --connect', async () => {

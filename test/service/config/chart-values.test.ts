@@ -5,12 +5,12 @@ import { z } from 'zod';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { valuesSchema } from '../../../scripts/chart/values.ts';
 import { valueComments } from '../../../scripts/chart/values-comments.ts';
-import { chartDirectory, defaultsFile, readmeFile, valuesSchemaFile } from '../../../scripts/chart/values-files.ts';
+import { chartDirectory, defaultsFile, profilesFile, readmeFile, valuesSchemaFile } from '../../../scripts/chart/values-files.ts';
 
 const read = (name: string) => readFileSync(new URL(name, chartDirectory), 'utf8');
 
 const schemaNode = z.looseObject({
-  type: z.string().optional(),
+  type: z.union([z.string(), z.array(z.string())]).optional(),
   additionalProperties: z.unknown().optional(),
   properties: z.record(z.string(), z.unknown()).optional(),
   items: z.unknown().optional(),
@@ -36,6 +36,10 @@ describe('the values of the chart', () => {
 
   it('stand beside the defaults of all settings, which are current (npm run chart)', () => {
     expect(read('files/defaults.yaml')).to.equal(defaultsFile());
+  });
+
+  it('stand beside the settings of the profiles, which are current (npm run chart)', () => {
+    expect(read('files/profiles.yaml')).to.equal(profilesFile());
   });
 
   it('stand in a README that is current (npm run chart)', () => {

@@ -46,7 +46,8 @@ describe('E3 the service on a machine without IPv6', () => {
     const filter = join(directory, 'filter');
     await writeFile(filter, withoutIPv6());
     const port = await freePort();
-    const environment = { PATH: process.env.PATH ?? '', ATRIUM_SERVER__PORT: String(port), ATRIUM_SERVER__METRICSPORT: '0' };
+    const address = { ATRIUM_SERVER__PUBLICURL: `http://127.0.0.1:${port}` };
+    const environment = { PATH: process.env.PATH ?? '', ATRIUM_SERVER__PORT: String(port), ATRIUM_SERVER__METRICSPORT: '0', ...address };
     const [confine, ...options] = ['bwrap', '--die-with-parent', '--dev-bind', '/', '/', '--seccomp', '3'] as const;
     const service = spawn(confine, [...options, process.execPath, main, 'serve'], {
       env: { ...environment, KUBECONFIG: await unreachable(directory) },
