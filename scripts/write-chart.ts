@@ -5,8 +5,9 @@
  */
 import './help.ts';
 import { writeFileSync } from 'node:fs';
-import { chartDirectory, defaultsFile, readmeFile, valuesSchemaFile } from './chart/values-files.ts';
+import { chartDirectory, defaultsFile, profilesFile, readmeFile, valuesSchemaFile } from './chart/values-files.ts';
 
 writeFileSync(new URL('values.schema.json', chartDirectory), valuesSchemaFile());
 writeFileSync(new URL('files/defaults.yaml', chartDirectory), defaultsFile());
+writeFileSync(new URL('files/profiles.yaml', chartDirectory), profilesFile());
 writeFileSync(new URL('README.md', chartDirectory), readmeFile());

@@ -13,13 +13,16 @@ export const manifestsDirectory = new URL('../../deploy/manifests/', import.meta
 const namespace = 'atrium-system';
 const notice = '# Made from deploy/helm/atrium by `npm run manifests`.\n';
 
+/** Fixed, so that the files do not depend on the version of Helm. */
+const kubeVersion = '--kube-version=1.36.0';
 /** Labels and annotations that only Helm needs. */
 const ofHelm = /^(helm\.sh\/|checksum\/|app\.kubernetes\.io\/managed-by$)/;
 const kustomization = { apiVersion: 'kustomize.config.k8s.io/v1beta1', kind: 'Kustomization' };
 const component = { apiVersion: 'kustomize.config.k8s.io/v1alpha1', kind: 'Component' };
 const administratorFile = 'first-administrator.yaml';
-/** Rights for `kubernetes.credentials: impersonate` and for access tokens, as a component that an installation includes. */
+/** Rights for `kubernetes.credentials: impersonate` and for access tokens, as components: an installation includes one of the forms. */
 const impersonationFile = 'impersonation.yaml';
+const impersonationForms = { impersonation: false, 'constrained-impersonation': true };
 /** Kinds for a first administrator, who is described in the overlay's kustomization.yaml. */
 const administratorKinds = ['Job', 'ClusterRoleBinding'];
 /** Rights for features that are off by default. They are applied by hand when a feature is turned on; each has the setting that does so. */
@@ -31,6 +34,10 @@ const byHand = {
   'user-bindings.yaml': 'features.userBindings',
   'workload-lists.yaml': 'lists.preset',
 };
+/** Files for `profile: team`, which are a component too. Links beside it lead to them. */
+const teamDirectory = 'team';
+export const teamFiles = ['access-requests.yaml', 'access-tokens.yaml', 'sweep.yaml', 'user-bindings.yaml', 'workload-lists.yaml'];
+const pathOf = (name: string): string => (teamFiles.includes(name) ? `${teamDirectory}/${name}` : name);
 const presets: Readonly<Record<string, string>> = { 'lists.preset': 'workloads' };
 const exampleURL = 'https://console.example.com';
 const exampleDirectory = { id: 'staff', name: 'Staff', url: 'ldaps://directory.example.com', baseDN: 'dc=example,dc=com' };
@@ -43,7 +50,17 @@ const namespaceObject = {
 
 /** Returns the files by their paths below deploy/manifests; `helm` is the path of the program. */
 export async function manifestFiles(helm: string): Promise<Map<string, string>> {
-  const { 'config.yaml': config = '', 'crds.yaml': _, [impersonationFile]: impersonation, ...templates } = await renderedTemplates(helm);
+  const { 'config.yaml': config = '', 'crds.yaml': _, [impersonationFile]: __, ...templates } = await renderedTemplates(helm);
+  const impersonation = await Promise.all(
+    Object.entries(impersonationForms).map(async ([directory, isConstrained]): Promise<[string, string][]> => {
+      const value = `--set=rbac.impersonation.constrained=${isConstrained}`;
+      const { [impersonationFile]: text } = await renderedTemplates(helm, value, `--show-only=templates/${impersonationFile}`);
+      return [
+        [`${directory}/${impersonationFile}`, `${notice}${text}`],
+        [`${directory}/kustomization.yaml`, `${notice}${stringify({ ...component, resources: [impersonationFile] })}`],
+      ];
+    }),
+  );
   // Rights cover any config.yaml, which administrators write: either issuer, and directories.
   const rights = await renderedTemplates(
     helm,
@@ -57,9 +74,9 @@ export async function manifestFiles(helm: string): Promise<Map<string, string>> 
     Object.entries({
       'crds/kustomization.yaml': `${notice}${stringify({ ...kustomization, resources: await definitionFiles() })}`,
       ...Object.fromEntries(Object.entries(objects).map(([name, text]) => [name, `${notice}${text}`])),
-      ...Object.fromEntries(Object.keys(byHand).map((name) => [name, `${notice}${rights[name]}`])),
-      [`impersonation/${impersonationFile}`]: `${notice}${impersonation}`,
-      'impersonation/kustomization.yaml': `${notice}${stringify({ ...component, resources: [impersonationFile] })}`,
+      ...Object.fromEntries(Object.keys(byHand).map((name) => [pathOf(name), `${notice}${rights[name]}`])),
+      [`${teamDirectory}/kustomization.yaml`]: `${notice}${stringify({ ...component, resources: teamFiles })}`,
+      ...Object.fromEntries(impersonation.flat()),
       'config.yaml': `${notice}${parse(config).data['config.yaml']}`,
       'kustomization.yaml': `${notice}${stringify({
         ...kustomization,
@@ -75,7 +92,16 @@ export async function manifestFiles(helm: string): Promise<Map<string, string>> 
 async function renderedTemplates(helm: string, ...options: string[]): Promise<Record<string, string>> {
   const chart = fileURLToPath(chartDirectory);
   const url = `--set=config.server.publicURL=${exampleURL}`;
-  const { stdout } = await run(helm, ['template', 'atrium', chart, `--namespace=${namespace}`, '--skip-tests', url, ...options]);
+  const { stdout } = await run(helm, [
+    'template',
+    'atrium',
+    chart,
+    `--namespace=${namespace}`,
+    kubeVersion,
+    '--skip-tests',
+    url,
+    ...options,
+  ]);
   const templates: Record<string, string> = {};
   for (const text of stdout.split(/^---\n/m)) {
     const [source, name] = /^# Source: atrium\/templates\/(\S+)\n/.exec(text) ?? [];

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { stringify } from 'yaml';
 import { z } from 'zod';
+import { profiles } from '../../src/config/profiles.ts';
 import { writtenDefaults } from '../../src/config/reference.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { valuesSchema } from './values.ts';
@@ -18,10 +19,15 @@ export function valuesSchemaFile(): string {
   const schema: JsonSchema = z.toJSONSchema(valuesSchema, {
     io: 'input',
     target: 'draft-7',
-    override({ zodSchema, jsonSchema }) {
-      const { def } = zodSchema._zod;
-      // Properties that the translation to JSON Schema loses.
-      if ('protocol' in def && def.protocol instanceof RegExp) jsonSchema.pattern = def.protocol.source.replace(/\$$/, '://');
+    override({ jsonSchema }) {
+      // Helm reports the names of members at the path of another value.
+      const { propertyNames: names, additionalProperties: members } = jsonSchema;
+      if (typeof names === 'object' && names.pattern !== undefined && members !== undefined) {
+        jsonSchema.patternProperties = { [names.pattern]: members };
+        jsonSchema.additionalProperties = false;
+        delete jsonSchema.propertyNames;
+      }
+      // A size, which the translation to JSON Schema loses.
       if (jsonSchema.title === 'size')
         jsonSchema.anyOf = [
           { type: 'integer', minimum: 0 },
@@ -40,6 +46,10 @@ export function valuesSchemaFile(): string {
 /** Returns files/defaults.yaml: the defaults of all settings, for templates that depend on settings. */
 export const defaultsFile = (): string =>
   `# Defaults of docs/configuration.md, made by \`npm run chart\` from src/config.\n${stringify(writtenDefaults(configSchema), { lineWidth: 0 })}`;
+
+/** Returns files/profiles.yaml: the settings of each profile, for templates that depend on settings. */
+export const profilesFile = (): string =>
+  `# Settings of the profiles, made by \`npm run chart\` from src/config.\n${stringify(profiles, { aliasDuplicateObjects: false })}`;
 
 const sizePattern = '^\\d{1,12}(KiB|MiB|GiB)?$';
 

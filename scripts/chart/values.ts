@@ -1,5 +1,21 @@
 /** Values of the chart: their types and checks, from which values.schema.json is generated. Their meaning is in values.yaml. */
 import { z } from 'zod';
+import {
+  addressRange,
+  annotations,
+  cronSchedule,
+  dataKey,
+  hostName,
+  ipAddress,
+  labelSelector,
+  labels,
+  objectName as nonEmptyName,
+  optionalEmailAddress,
+  prometheusDuration,
+  quantities,
+  routedHost,
+} from '../../src/config/formats.ts';
+import { profileNames } from '../../src/config/profiles.ts';
 import { configSchema } from '../../src/config/schema.ts';
 
 const text = () => z.string();
@@ -7,10 +23,8 @@ const count = () => z.number().int().min(0);
 const port = () => z.number().int().min(1).max(65_535);
 /** Kubernetes names. The API server checks the finer rules. */
 const objectName = () => z.string().regex(/^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?)?$/);
-const labels = () => z.record(z.string(), z.string());
 /** Parts of Kubernetes objects: their members are named, and the API server checks the contents. */
 const anything = () => z.unknown().optional();
-const cidr = () => z.string().regex(/^[0-9a-fA-F.:]+\/\d{1,3}$/);
 /** GEP-2257. */
 const gatewayDuration = () =>
   z
@@ -29,9 +43,14 @@ const probe = () =>
     terminationGracePeriodSeconds: count().min(1).optional(),
   });
 
-const certificateAuthority = () => z.strictObject({ existingConfigMap: objectName(), existingSecret: objectName(), key: text().min(1) });
+const certificateAuthority = () => z.strictObject({ existingConfigMap: objectName(), existingSecret: objectName(), key: dataKey() });
 
-const peer = () => z.strictObject({ podSelector: anything(), namespaceSelector: anything(), ipBlock: anything() });
+const peer = () =>
+  z.strictObject({
+    podSelector: labelSelector().optional(),
+    namespaceSelector: labelSelector().optional(),
+    ipBlock: z.strictObject({ cidr: addressRange(), except: z.array(addressRange()).optional() }).optional(),
+  });
 
 /** RelabelConfig of the Prometheus operator. */
 const relabeling = () =>
@@ -56,11 +75,12 @@ const identity = {
 };
 
 export const valuesSchema = z.strictObject({
-  nameOverride: text(),
-  fullnameOverride: text(),
+  profile: z.enum(profileNames),
+  nameOverride: objectName(),
+  fullnameOverride: objectName(),
   namespaceOverride: objectName(),
   commonLabels: labels(),
-  commonAnnotations: labels(),
+  commonAnnotations: annotations(),
   image: z.strictObject({
     registry: z.string().regex(/^([a-zA-Z0-9][-a-zA-Z0-9.]*(:\d{1,5})?)?$/),
     repository: z.string().regex(/^[a-z0-9][-a-zA-Z0-9._:/]*$/),
@@ -70,15 +90,15 @@ export const valuesSchema = z.strictObject({
   }),
   imagePullSecrets: z.array(z.strictObject({ name: objectName().min(1) })),
   config: configSchema,
-  clientSecret: z.strictObject({ existingSecret: objectName(), key: text().min(1) }),
+  clientSecret: z.strictObject({ existingSecret: objectName(), key: dataKey() }),
   tls: z.strictObject({ existingSecret: objectName() }),
   certificateAuthority: certificateAuthority(),
   pluginCertificateAuthority: certificateAuthority(),
   admin: z.strictObject({
-    email: z.string().regex(/^([A-Za-z0-9.!#$%&'*+=?^_{|}~-]+(@[A-Za-z0-9.-]+)?)?$/),
+    email: optionalEmailAddress(),
     displayName: text().max(128),
     existingSecret: objectName(),
-    existingSecretKey: text().min(1),
+    existingSecretKey: dataKey(),
     clusterRoles: z.array(text().min(1)),
     subject: text(),
   }),
@@ -104,7 +124,7 @@ export const valuesSchema = z.strictObject({
     maxUnavailable: numberOrPercent().nullish(),
     minAvailable: numberOrPercent().nullish(),
   }),
-  resources: z.strictObject({ requests: anything(), limits: anything(), claims: anything() }),
+  resources: z.strictObject({ requests: quantities().optional(), limits: quantities().optional(), claims: anything() }),
   startupProbe: probe(),
   readinessProbe: probe(),
   livenessProbe: probe(),
@@ -117,7 +137,7 @@ export const valuesSchema = z.strictObject({
       maxSkew: count().min(1),
       topologyKey: text().min(1),
       whenUnsatisfiable: z.enum(['ScheduleAnyway', 'DoNotSchedule']),
-      labelSelector: anything(),
+      labelSelector: labelSelector().optional(),
       matchLabelKeys: z.array(text()).optional(),
       minDomains: count().optional(),
       nodeAffinityPolicy: text().optional(),
@@ -138,8 +158,8 @@ export const valuesSchema = z.strictObject({
   ),
   priorityClassName: objectName(),
   runtimeClassName: objectName(),
-  annotations: labels(),
-  podAnnotations: labels(),
+  annotations: annotations(),
+  podAnnotations: annotations(),
   podLabels: labels(),
   podSecurityContext: z.strictObject({
     ...identity,
@@ -158,13 +178,13 @@ export const valuesSchema = z.strictObject({
     procMount: text().optional(),
     capabilities: z.strictObject({ add: z.array(text()).optional(), drop: z.array(text()).optional() }).optional(),
   }),
-  extraEnv: z.array(z.strictObject({ name: text().min(1), value: text().optional(), valueFrom: anything() })),
+  extraEnv: z.array(z.strictObject({ name: z.string().regex(/^[^=\s]+$/), value: text().optional(), valueFrom: anything() })),
   envFrom: z.array(z.strictObject({ prefix: text().optional(), configMapRef: anything(), secretRef: anything() })),
   extraVolumes: z.array(z.looseObject({ name: objectName().min(1) })),
   extraVolumeMounts: z.array(
     z.strictObject({
       name: objectName().min(1),
-      mountPath: text().min(1),
+      mountPath: z.string().regex(/^\/[^:]*$/),
       readOnly: z.boolean().optional(),
       recursiveReadOnly: text().optional(),
       subPath: text().optional(),
@@ -174,17 +194,17 @@ export const valuesSchema = z.strictObject({
   ),
   initContainers: z.array(z.looseObject({ name: objectName().min(1) })),
   extraContainers: z.array(z.looseObject({ name: objectName().min(1) })),
-  hostAliases: z.array(z.strictObject({ ip: text().min(1), hostnames: z.array(text().min(1)) })),
+  hostAliases: z.array(z.strictObject({ ip: ipAddress(), hostnames: z.array(hostName()) })),
   dnsConfig: z.strictObject({
-    nameservers: z.array(text().min(1)).optional(),
-    searches: z.array(text().min(1)).optional(),
+    nameservers: z.array(ipAddress()).optional(),
+    searches: z.array(z.union([z.literal('.'), hostName()])).optional(),
     options: z.array(z.strictObject({ name: text().min(1), value: text().optional() })).optional(),
   }),
   extraObjects: z.array(z.looseObject({ apiVersion: text().min(1), kind: text().min(1) })),
-  serviceAccount: z.strictObject({ create: z.boolean(), name: objectName(), annotations: labels() }),
+  serviceAccount: z.strictObject({ create: z.boolean(), name: objectName(), annotations: annotations() }),
   rbac: z.strictObject({
     create: z.boolean(),
-    impersonation: z.strictObject({ users: z.array(text().min(1)), groups: z.array(text().min(1)), constrained: z.boolean() }),
+    impersonation: z.strictObject({ users: z.array(text().min(1)), groups: z.array(text().min(1)), constrained: z.boolean().nullish() }),
     userBindings: z.strictObject({ clusterRoles: z.array(text().min(1)) }),
   }),
   roles: z.strictObject({ install: z.boolean() }),
@@ -193,13 +213,13 @@ export const valuesSchema = z.strictObject({
     install: z.boolean(),
     serviceAccounts: z.array(z.strictObject({ namespace: objectName().min(1), name: objectName().min(1) })),
   }),
-  accessRequests: z.strictObject({ sweep: z.strictObject({ enabled: z.boolean(), schedule: text().min(1) }) }),
+  accessRequests: z.strictObject({ sweep: z.strictObject({ enabled: z.boolean(), schedule: cronSchedule() }) }),
   service: z.strictObject({
     type: z.enum(['ClusterIP', 'NodePort', 'LoadBalancer']),
     port: port().nullish(),
     nodePort: port().nullish(),
-    annotations: labels(),
-    loadBalancerSourceRanges: z.array(cidr()),
+    annotations: annotations(),
+    loadBalancerSourceRanges: z.array(addressRange()),
     externalTrafficPolicy: z.enum(['Cluster', 'Local']),
     ipFamilyPolicy: z.enum(['', 'SingleStack', 'PreferDualStack', 'RequireDualStack']),
     ipFamilies: z.array(z.enum(['IPv4', 'IPv6'])).max(2),
@@ -207,31 +227,33 @@ export const valuesSchema = z.strictObject({
   ingress: z.strictObject({
     enabled: z.boolean(),
     className: objectName(),
-    annotations: labels(),
+    annotations: annotations(),
     hosts: z.array(
       z.strictObject({
-        host: text().min(1),
+        host: routedHost(),
         paths: z
-          .array(z.strictObject({ path: text().min(1), pathType: z.enum(['Prefix', 'Exact', 'ImplementationSpecific']).optional() }))
+          .array(
+            z.strictObject({ path: z.string().regex(/^\//), pathType: z.enum(['Prefix', 'Exact', 'ImplementationSpecific']).optional() }),
+          )
           .optional(),
       }),
     ),
-    tls: z.array(z.strictObject({ secretName: objectName().min(1), hosts: z.array(text().min(1)).optional() })),
+    tls: z.array(z.strictObject({ secretName: objectName().min(1), hosts: z.array(routedHost()).optional() })),
   }),
   httpRoute: z.strictObject({
     enabled: z.boolean(),
-    annotations: labels(),
+    annotations: annotations(),
     parentRefs: z.array(
       z.strictObject({
-        group: text().optional(),
+        group: objectName().optional(),
         kind: text().optional(),
-        namespace: text().optional(),
-        name: text().min(1),
+        namespace: objectName().optional(),
+        name: nonEmptyName(),
         sectionName: text().optional(),
         port: port().optional(),
       }),
     ),
-    hostnames: z.array(text().min(1)),
+    hostnames: z.array(routedHost()),
     timeouts: z.strictObject({ request: gatewayDuration(), backendRequest: gatewayDuration() }),
     rules: z.array(
       z.strictObject({
@@ -246,18 +268,23 @@ export const valuesSchema = z.strictObject({
     ),
   }),
   metrics: z.strictObject({
-    service: z.strictObject({ enabled: z.boolean(), annotations: labels() }),
+    service: z.strictObject({ enabled: z.boolean(), annotations: annotations() }),
     serviceMonitor: z.strictObject({
       enabled: z.boolean(),
       namespace: objectName(),
       labels: labels(),
-      interval: text(),
-      scrapeTimeout: text(),
+      interval: prometheusDuration(),
+      scrapeTimeout: prometheusDuration(),
       relabelings: z.array(relabeling()),
       metricRelabelings: z.array(relabeling()),
     }),
-    prometheusRule: z.strictObject({ enabled: z.boolean(), namespace: objectName(), labels: labels(), alertLabels: labels() }),
-    dashboard: z.strictObject({ enabled: z.boolean(), namespace: text(), labels: labels(), annotations: labels() }),
+    prometheusRule: z.strictObject({
+      enabled: z.boolean(),
+      namespace: objectName(),
+      labels: labels(),
+      alertLabels: z.record(z.string().regex(/^[a-zA-Z_][a-zA-Z0-9_]*$/), z.string()),
+    }),
+    dashboard: z.strictObject({ enabled: z.boolean(), namespace: objectName(), labels: labels(), annotations: annotations() }),
   }),
   networkPolicy: z.strictObject({
     enabled: z.boolean(),
@@ -267,7 +294,7 @@ export const valuesSchema = z.strictObject({
       enabled: z.boolean(),
       dnsPorts: z.array(port()).min(1),
       apiServerPorts: z.array(port()).min(1),
-      apiServerCIDRs: z.array(cidr()),
+      apiServerCIDRs: z.array(addressRange()),
       issuerPorts: z.array(port()),
       smtpPorts: z.array(port()),
       ldapPorts: z.array(port()),

@@ -1,7 +1,11 @@
 import { execFile } from 'node:child_process';
+import { rmSync } from 'node:fs';
+import { cp, mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { parseAllDocuments } from 'yaml';
+import { parseAllDocuments, parse as parseYaml } from 'yaml';
 import { helmProgram } from '../../cluster/build.ts';
 import type { Manifest } from '../../support/cluster-admin.ts';
 
@@ -29,9 +33,42 @@ export interface ReleaseName {
   namespace: string;
 }
 
+/** The address that every installation needs, unless the values have one. */
+const withAddress = (values: Values): Values =>
+  JSON.stringify(values).includes('publicURL') ? values : { ...values, 'config.server.publicURL': publicURL };
+
+const publicURL = 'https://console.example.com';
+
 /** Renders all templates for a release. */
 export const renderRelease = (release: ReleaseName, values: Values, ...options: string[]): Promise<string> =>
-  helm('template', release.name, chart, `--namespace=${release.namespace}`, '--kube-version=1.36.0', ...settings(values), ...options);
+  helm(
+    'template',
+    release.name,
+    chart,
+    `--namespace=${release.namespace}`,
+    '--kube-version=1.36.0',
+    ...settings(withAddress(values)),
+    ...options,
+  );
+
+/** Returns a copy of the chart with its notes as an object, because Helm prints notes for its own version of Kubernetes only. */
+async function chartWithNotes(): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'atrium-notes-'));
+  process.once('exit', () => rmSync(directory, { recursive: true }));
+  await cp(chart, join(directory, 'atrium'), { recursive: true });
+  const template = 'text: {{ include (print $.Template.BasePath "/NOTES.txt") . | toJson }}\n';
+  await writeFile(join(directory, 'atrium/templates/notes.yaml'), template);
+  return join(directory, 'atrium');
+}
+
+let noted: Promise<string> | undefined;
+
+/** Renders the notes that Helm prints at an installation. */
+export async function notes(values: Values, kubeVersion = '1.36.0'): Promise<string> {
+  noted ??= chartWithNotes();
+  const options = [`--namespace=${namespace}`, `--kube-version=${kubeVersion}`, '--show-only=templates/notes.yaml'];
+  return parseYaml(await helm('template', 'atrium', await noted, ...options, ...settings(withAddress(values)))).text;
+}
 
 /** Renders all templates for a release `atrium` in `atrium-system`. */
 export const renderText = (values: Values = {}, ...options: string[]): Promise<string> =>

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { recordName } from '../../../src/users/record/account.ts';
-import { chart, helm, identitiesOf, namespace, one, render, type Values } from './chart.ts';
+import { identitiesOf, namespace, notes, one, render } from './chart.ts';
+import { grantsOf } from './granted.ts';
 
 const server = { publicURL: 'https://console.example.com' };
 
@@ -60,12 +61,6 @@ describe('the first administrator of the chart', () => {
 });
 
 describe('the notes after the installation', () => {
-  const notes = async (values: Values) => {
-    const options = Object.entries(values).map(([key, value]) => `--set-json=${key}=${JSON.stringify(value)}`);
-    const text = await helm('install', 'atrium', chart, `--namespace=${namespace}`, '--dry-run=client', '--hide-secret', ...options);
-    return text.slice(text.indexOf('NOTES:'));
-  };
-
   it('describe the first login', async () => {
     const text = await notes({
       'config.server': { ...server, trustedProxies: ['10.0.0.0/8'] },
@@ -80,35 +75,73 @@ describe('the notes after the installation', () => {
   });
 
   it('list missing settings', async () => {
-    expect(await notes({}))
-      .to.include('No user can log in yet: set config.server.publicURL')
-      .and.to.include('--namespace atrium-system --reset-then-reuse-values');
     expect(await notes({ 'config.server': server }))
       .to.include('No user exists yet: set admin.email')
       .and.to.include('not reachable from outside the cluster');
   });
 
+  it('give the first administrator the right to see workloads, unless a role of the values has it', async () => {
+    const command = 'kubectl create clusterrolebinding first-admin-view --clusterrole view --user "ada@example.com"';
+    const admin = { 'config.server': server, 'admin.email': 'ada@example.com' };
+
+    expect(await notes(admin)).to.include(command);
+    expect(await notes({ ...admin, 'admin.subject': 'oidc:ada' })).to.include('--clusterrole view --user "oidc:ada"');
+    expect(await notes({ ...admin, 'admin.clusterRoles': ['atrium-users-admin', 'cluster-admin'] })).not.to.include('first-admin-view');
+  });
+
   it('warn of unbounded impersonation', async () => {
     const issuer = { 'config.server': server, 'config.login.issuer': 'https://issuer.example.com' };
+    const older = '1.35.0';
 
-    expect(await notes({ 'config.server': server })).to.include('WARNING: the account of the service');
-    expect(await notes({ 'config.server': server, 'rbac.impersonation.groups': ['dev'] })).not.to.include('WARNING');
-    expect(await notes(issuer))
+    expect(await notes({ 'config.server': server }, older)).to.include('WARNING: the account of the service');
+    expect(await notes({ 'config.server': server }, '1.36.0')).not.to.include('WARNING');
+    expect(await notes({ 'config.server': server, 'rbac.impersonation.constrained': false })).to.include('WARNING');
+    expect(await notes({ 'config.server': server, 'rbac.impersonation.groups': ['dev'] }, older)).not.to.include('WARNING');
+    expect(await notes(issuer, older))
       .to.include('Log in at https://issuer.example.com')
       .and.not.to.include('WARNING');
-    expect(await notes({ ...issuer, 'config.features.accessTokens': true }))
+    expect(await notes({ ...issuer, 'config.features.accessTokens': true }, older))
       .to.include('WARNING: the account of the service')
       .and.to.include('rbac.impersonation.groups. Access tokens need it (config.features.accessTokens).');
   });
 
-  it('list disabled features with the reason', async () => {
-    const on = { 'config.features.accessTokens': true, 'config.features.userBindings': true };
-    const why = 'Disabled, because they give the account of the service far-reaching rights (docs/install.md): ';
+  const rowsOf = (text: string) =>
+    text.split('\n').flatMap((line) => /^ {2}([a-zA-Z.]+) +(cluster|namespace) +(.*)$/.exec(line)?.slice(1) ?? []);
+  const headed = (text: string, heading: string) => text.slice(text.indexOf(heading)).split('\n\n').slice(0, 2).join('\n');
 
-    expect(await notes({ 'config.server': server })).to.include(
-      `${why}config.features.accessTokens, config.features.userBindings, config.users.certificates.enabled.`,
+  it('print the rights of the profile as a table, which is that of the roles', async () => {
+    const text = headed(await notes({ profile: 'team' }, '1.36.0'), 'Rights of the account of the service');
+    const rows = rowsOf(text);
+    const account = { name: 'atrium', namespace };
+    const base = grantsOf(await render({ 'config.kubernetes.credentials': 'passthrough' }), account).length;
+
+    expect(rows).to.include.members([
+      'features.userBindings',
+      'features.accessRequests',
+      'features.accessTokens',
+      'lists.preset',
+      'kubernetes.credentials',
+    ]);
+    expect(text).to.match(/features\.userBindings +cluster +bind +clusterroles: atrium-users-view, view, edit, admin \(rbac/);
+    expect(text).to.match(/impersonate:user-info +users/);
+    expect(grantsOf(await render({ profile: 'team' }), account).length).to.be.above(base);
+    expect(await notes({ profile: 'team', 'rbac.userBindings.clusterRoles': ['view'] })).to.match(/bind +clusterroles: view \(rbac/);
+    expect(await notes({ profile: 'team', 'rbac.create': false })).not.to.include('VERBS');
+  });
+
+  it('print what the profile team would grant, with the command for it', async () => {
+    const text = headed(await notes({}, '1.36.0'), 'Off with profile minimal:');
+
+    expect(text).to.include(
+      'features.accessRequests, features.accessTokens, features.userBindings, lists.preset. Profile team turns them on',
     );
-    expect(await notes({ 'config.server': server, ...on })).to.include(`${why}config.users.certificates.enabled.`);
-    expect(await notes({ 'config.server': server, ...on, 'config.users.certificates.enabled': true })).not.to.include('Disabled, because');
+    expect(rowsOf(text)).to.include.members(['features.userBindings', 'lists.preset']);
+    expect(await notes({})).to.include(
+      'helm upgrade atrium <chart> --namespace atrium-system --reset-then-reuse-values --set profile=team',
+    );
+    expect(await notes({}, '1.33.0')).to.include('Off with profile minimal:');
+    expect(await notes({ profile: 'team' })).not.to.include('Off with profile');
+    const on = { 'config.features.accessTokens': true, 'config.lists.preset': 'workloads', 'config.features.userBindings': true };
+    expect(await notes({ ...on, 'config.features.accessRequests': true })).not.to.include('Off with profile');
   });
 });

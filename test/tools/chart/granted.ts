@@ -7,8 +7,9 @@ const roleSchema = z.object({
   metadata: z.object({ name: z.string(), namespace: z.string().default('') }),
   rules: z.array(
     z.strictObject({
-      apiGroups: z.array(z.string()),
-      resources: z.array(z.string()),
+      apiGroups: z.array(z.string()).default([]),
+      resources: z.array(z.string()).default([]),
+      nonResourceURLs: z.array(z.string()).default([]),
       resourceNames: z.array(z.string()).default(['']),
       verbs: z.array(z.string()),
     }),
@@ -40,16 +41,18 @@ export function grantsOf(objects: readonly Manifest[], account: { name: string; 
 }
 
 function needsOfRule(
-  { apiGroups, resources, resourceNames, verbs }: z.output<typeof roleSchema>['rules'][number],
+  { apiGroups, resources, nonResourceURLs, resourceNames, verbs }: z.output<typeof roleSchema>['rules'][number],
   namespace: string,
 ): Need[] {
-  return apiGroups.flatMap((group) =>
+  const paths = nonResourceURLs.flatMap((path) => verbs.map((verb) => ({ verb, resource: `path ${path}`, namespace: '', name: '' })));
+  const needs = apiGroups.flatMap((group) =>
     resources.flatMap((path) => {
       const [resource = '', ...subresource] = path.split('/');
       const whole = [qualified(resource, group), ...subresource].join('/');
       return resourceNames.flatMap((name) => verbs.map((verb) => ({ verb, resource: whole, namespace, name })));
     }),
   );
+  return [...needs, ...paths];
 }
 
 /** Reports whether a grant allows a call. */

@@ -7,9 +7,11 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { parse, stringify } from 'yaml';
-import { manifestFiles, manifestsDirectory } from '../../../scripts/chart/manifests.ts';
+import { manifestFiles, manifestsDirectory, teamFiles } from '../../../scripts/chart/manifests.ts';
+import { rightsFile, rightsPath } from '../../../scripts/chart/rights.ts';
 import { chartDirectory } from '../../../scripts/chart/values-files.ts';
 import { parseConfig } from '../../../src/config/load.ts';
+import { rightsOf } from '../../../src/config/rights.ts';
 import { helmProgram } from '../../cluster/build.ts';
 import { serviceNamespace } from '../../support/cluster-admin.ts';
 import { textOf } from './call-recorder.ts';
@@ -18,8 +20,8 @@ import { grantsOf } from './granted.ts';
 
 const directory = fileURLToPath(manifestsDirectory);
 
-/** Files that are not rendered: samples to copy, the definitions of the chart, and a link for `kubectl apply -f`. */
-const notRendered = /^samples\/|^crds\/.*\.io\.yaml$|^impersonation\.yaml$/;
+/** Files that are not rendered: samples to copy, the definitions of the chart, and links for `kubectl apply -f`. */
+const notRendered = /^samples\/|^crds\/.*\.io\.yaml$|^(constrained-)?impersonation\.yaml$/;
 
 const filesBelow = (): string[] =>
   readdirSync(directory, { recursive: true, encoding: 'utf8' })
@@ -36,7 +38,11 @@ describe('deploy/manifests', () => {
     for (const [path, text] of files) expect(readFileSync(`${directory}/${path}`, 'utf8'), path).to.equal(text);
     const expected = [...files.keys()].filter((path) => !path.startsWith('../'));
 
-    expect(filesBelow().filter((path) => !notRendered.test(path))).to.have.members(expected);
+    const links = teamFiles.filter((name) => realpathSync(`${directory}/${name}`) === realpathSync(`${directory}/team/${name}`));
+
+    expect(filesBelow().filter((path) => !notRendered.test(path))).to.have.members([...expected, ...links]);
+    expect(links).to.deep.equal(teamFiles);
+    expect(readFileSync(rightsPath, 'utf8'), 'src/config/rights.json').to.equal(rightsFile(files));
   });
 
   it('apply all definitions of the chart, from their only copy', async () => {
@@ -57,28 +63,38 @@ describe('deploy/manifests', () => {
     const granted = (objects: ReturnType<typeof objectsOf>) => grantsOf(objects, account).map(textOf);
     const server = { publicURL: 'https://console.example.com' };
     const ldap = [{ id: 'staff', name: 'Staff', url: 'ldaps://directory.example.com', baseDN: 'dc=example,dc=com' }];
-    const own = await render({ 'config.server': server, 'config.users.ldap': ldap });
     const elsewhere = await render({ 'config.server': server, 'config.login.issuer': 'https://issuer.example.com' });
-    const plain = objectsOf(`${files.get('rbac.yaml')}---\n${files.get('impersonation/impersonation.yaml')}`);
+    for (const form of ['constrained-impersonation', 'impersonation']) {
+      const wide = { 'rbac.impersonation.constrained': form !== 'impersonation' };
+      const own = await render({ 'config.server': server, 'config.users.ldap': ldap, ...wide });
+      const plain = objectsOf(`${files.get('rbac.yaml')}---\n${files.get(`${form}/impersonation.yaml`)}`);
 
-    expect(granted(plain)).to.have.members([...new Set([...granted(own), ...granted(elsewhere)])]);
+      expect(granted(plain), form).to.have.members([...new Set([...granted(own), ...granted(elsewhere)])]);
+    }
   });
 
   it('S12 grant impersonation only in a component, which the example includes', async () => {
     const build = async (path: string) =>
       objectsOf((await promisify(execFile)('kubectl', ['kustomize', path], { maxBuffer: 16 * 1024 * 1024 })).stdout);
-    const impersonates = (objects: ReturnType<typeof objectsOf>) => JSON.stringify(objects).includes('"impersonate"');
+    const roleOf = (objects: ReturnType<typeof objectsOf>) =>
+      JSON.stringify(objects.filter(({ kind, metadata }) => kind === 'ClusterRole' && metadata.name === 'atrium-impersonation'));
+    const impersonates = (objects: ReturnType<typeof objectsOf>) => roleOf(objects).includes('"impersonate:user-info"');
+    const isWide = (objects: ReturnType<typeof objectsOf>) => roleOf(objects).includes('"impersonate"');
     const example = await mkdtemp(`${tmpdir()}/atrium-example-`);
     try {
       await cp(`${directory}/../example-overlay`, example, { recursive: true, dereference: true });
       expect(impersonates(await build(directory)), 'deploy/manifests').to.equal(false);
       expect(impersonates(await build(example)), 'with the component').to.equal(true);
+      expect(isWide(await build(example)), 'the wide form, unless it is named').to.equal(false);
 
       const file = `${example}/kustomization.yaml`;
       const { components, ...passthrough } = parse(readFileSync(file, 'utf8'));
-      await writeFile(file, stringify(passthrough));
-      expect(components).to.deep.equal(['base/impersonation']);
-      expect(impersonates(await build(example)), 'without the component').to.equal(false);
+      expect(components).to.deep.equal(['base/team', 'base/constrained-impersonation']);
+      await writeFile(file, stringify({ ...passthrough, components: ['base/team', 'base/impersonation'] }));
+      expect(isWide(await build(example)), 'by name').to.equal(true);
+      await writeFile(file, stringify({ ...passthrough, components: ['base/team'] }));
+      const without = await build(example);
+      expect(impersonates(without) || isWide(without), 'without the component').to.equal(false);
     } finally {
       await rm(example, { recursive: true });
     }
@@ -96,16 +112,32 @@ describe('deploy/manifests', () => {
     ]);
   });
 
-  it('apply no features that are off by default, like config.yaml and the example', () => {
-    for (const file of ['access-requests.yaml', 'access-tokens.yaml', 'certificates.yaml', 'sweep.yaml', 'user-bindings.yaml']) {
+  it('apply no features that are off by default, like config.yaml', () => {
+    for (const file of [...teamFiles.map((name) => `team/${name}`), 'certificates.yaml']) {
       expect(objectsOf(files.get(file) ?? ''), file).not.to.deep.equal([]);
       expect(files.get('kustomization.yaml')).not.to.include(file);
     }
-    for (const yaml of [files.get('config.yaml') ?? '', readFileSync(`${directory}/../example-overlay/config.yaml`, 'utf8')]) {
-      const { features, users } = parseConfig({ yaml });
+    const { features, users, lists } = parseConfig({ yaml: files.get('config.yaml') ?? '' });
 
-      expect(features).to.include({ accessRequests: false, accessTokens: false, userBindings: false, groups: true });
-      expect(users.certificates.enabled).to.equal(false);
-    }
+    expect(features).to.include({ accessRequests: false, accessTokens: false, userBindings: false, groups: true });
+    expect(users.certificates.enabled).to.equal(false);
+    expect(lists.preset).to.equal('none');
+  });
+
+  it('grant in the example just the rights of the features that its config.yaml turns on', async () => {
+    const example = `${directory}/../example-overlay`;
+    const { stdout } = await promisify(execFile)('kubectl', ['kustomize', example], { maxBuffer: 16 * 1024 * 1024 });
+    const account = { name: 'atrium', namespace: serviceNamespace };
+    const config = parseConfig({ yaml: readFileSync(`${example}/config.yaml`, 'utf8') });
+    const told = rightsOf(config).flatMap(({ verbs, resources }) =>
+      resources.flatMap((resource) => verbs.map((verb) => `${verb} ${resource}`)),
+    );
+    const granted = grantsOf(objectsOf(stdout), account).map(({ verb, resource }) => {
+      const [path = '', ...rest] = resource.replace(/^path /, '').split('/');
+      return `${verb} ${[path.replace(/\..*/, ''), ...rest].join('/')}`;
+    });
+
+    expect([...new Set(granted)]).to.have.members([...new Set(told)]);
+    expect(config.profile).to.equal('team');
   });
 });

@@ -16,6 +16,9 @@ import { RecordedAccount } from './recorded-account.ts';
 
 const log = createLog({ level: 'silent', format: 'json' });
 
+/** Its rules name each impersonated object. The rules of the constrained form name all resources at once. */
+const wide = { 'rbac.impersonation.constrained': false };
+
 /** The service with the chart's configuration. All calls of its account are recorded. */
 export class RecordedService {
   readonly url: string;
@@ -32,7 +35,7 @@ export class RecordedService {
   /** @param config of the values. The public URL is set to the address of the first replica */
   static async start(config: Values): Promise<RecordedService> {
     const url = `http://127.0.0.1:${await freePort()}`;
-    const objects = await render({ config: { ...config, server: { publicURL: url } } });
+    const objects = await render({ config: { ...config, server: { publicURL: url } }, ...wide });
     return new RecordedService(url, await RecordedAccount.start('atrium', objects), objects);
   }
 

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { wrongFilters, wrongMembers, wrongSettings, wrongValues } from '../../service/config/wrong-values.ts';
 import { chart, helm, refusal, renderText, type Values } from './chart.ts';
 
 /** Invalid values, and the expected messages. */
@@ -25,6 +26,11 @@ const wrong: [Values, string][] = [
   [{ 'config.users.ldap': [{ id: 'a', name: 'A', url: 'https://a.example.com', baseDN: 'dc=a' }] }, "at '/config/users/ldap/0/url'"],
   [{ 'config.login.session.idle': '12 hours' }, "at '/config/login/session/idle'"],
   [{ 'config.identity.loginPage.logo': '//evil.example' }, "at '/config/identity/loginPage/logo'"],
+  [{ profile: 'teams' }, "at '/profile': value must be one of 'team', 'minimal'"],
+  [{ 'config.profile': 'big' }, "at '/config/profile': value must be one of 'team', 'minimal'"],
+  [{ 'config.server.publicURL': null }, "at '/config/server/publicURL': got null, want string"],
+  [{ 'config.server.trustedProxies': ['10.0.0.0/99'] }, "at '/config/server/trustedProxies/0': '10.0.0.0/99' does not match pattern"],
+  [{ 'admin.email': 'ada' }, "at '/admin/email': 'ada' does not match pattern"],
   [{ 'config.kubernetes.credentials': 'both' }, "at '/config/kubernetes/credentials'"],
   [
     { terminationGracePeriodSeconds: 20 },
@@ -40,7 +46,6 @@ const wrong: [Values, string][] = [
   ],
   [{ 'config.features.accesstokens': true }, "at '/config/features': additional properties 'accesstokens' not allowed"],
   [{ 'rbac.userBindings': null }, "at '/rbac': missing property 'userBindings'"],
-  [{ 'ingress.enabled': true }, 'ingress.hosts: name one, or set config.server.publicURL'],
   [{ 'ingress.hosts': [{ host: 'a.example.com', path: '/' }] }, "at '/ingress/hosts/0': additional properties 'path' not allowed"],
   [{ imagePullSecrets: ['registry'] }, "at '/imagePullSecrets/0': got string, want object"],
   [{ 'podDisruptionBudget.maxUnavailable': null }, 'podDisruptionBudget: set maxUnavailable or minAvailable'],
@@ -66,6 +71,20 @@ describe('the chart', () => {
     });
   }
 
+  for (const round of [0, 1, 2])
+    for (const table of [wrongSettings, wrongMembers, wrongFilters, wrongValues]) {
+      const prefix = table === wrongValues ? '' : 'config.';
+      const wrong = Object.entries(table).map(([path, values]) => [`${prefix}${path}`, values[round]]);
+
+      it(`refuses ${wrong.length} values that have another format, round ${round + 1}`, async () => {
+        const reasons = await refusal(Object.fromEntries(wrong));
+
+        expect(
+          wrong.map(([path]) => `at '/${String(path).replaceAll('.', '/')}`).filter((place) => !reasons.includes(place)),
+        ).to.deep.equal([]);
+      });
+    }
+
   for (const [setting, values] of Object.entries(behindProxy)) {
     it(`S9 refuses ${setting} without config.server.trustedProxies and names the missing setting`, async () => {
       const server = { publicURL: 'https://console.example.com' };
@@ -76,6 +95,12 @@ describe('the chart', () => {
       expect(await renderText({ ...values, 'config.server': { ...server, trustedProxies: ['10.0.0.0/8'] } })).to.include('10.0.0.0/8');
     });
   }
+
+  it('refuses an installation that no browser can reach, with the missing setting', async () => {
+    const error = await helm('template', 'atrium', chart, '--kube-version=1.36.0').then(() => '', String);
+
+    expect(error).to.include('config.server.publicURL: name the address under which browsers reach the service, such as https://');
+  });
 
   it('refuses a Kubernetes version that lacks required features', async () => {
     const error = await renderText({}, '--kube-version=1.30.0').then(() => '', String);

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { chartDirectory } from '../../../scripts/chart/values-files.ts';
 import { parseConfig } from '../../../src/config/load.ts';
 import type { Manifest } from '../../support/cluster-admin.ts';
-import { chart, helm, identitiesOf, namespace, objectsOf, one, render, renderText, type Values } from './chart.ts';
+import { chart, helm, identitiesOf, namespace, objectsOf, one, refusal, render, renderText, type Values } from './chart.ts';
 
 const server = { publicURL: 'https://console.example.com' };
 
@@ -161,7 +161,8 @@ describe('other objects of the chart', () => {
   });
 
   it('have unique names, also in the namespace default', async () => {
-    const text = await helm('template', 'atrium', chart, '--namespace=default', '--kube-version=1.36.0');
+    const address = '--set=config.server.publicURL=https://console.example.com';
+    const text = await helm('template', 'atrium', chart, '--namespace=default', '--kube-version=1.36.0', address);
 
     expect(identitiesOf(objectsOf(text))).to.have.length(new Set(identitiesOf(objectsOf(text))).size);
   });
@@ -177,7 +178,8 @@ describe('other objects of the chart', () => {
   });
 
   it('grant impersonation only if the API server does not trust the issuer, or access tokens are on', async () => {
-    const impersonates = async (values: Values) => (await renderText(values)).includes('verbs: [impersonate]');
+    const impersonates = async (values: Values) =>
+      (await render(values)).some(({ kind, metadata }) => kind === 'ClusterRole' && metadata.name === 'atrium-impersonation');
     const issuer = { 'config.login.issuer': 'https://issuer.example.com' };
 
     expect(await impersonates({})).to.equal(true);
@@ -185,8 +187,8 @@ describe('other objects of the chart', () => {
     expect(await impersonates({ ...issuer, 'config.kubernetes.credentials': 'impersonate' })).to.equal(true);
     expect(await impersonates({ 'config.kubernetes.credentials': 'passthrough' })).to.equal(false);
     expect(await impersonates({ ...issuer, 'config.features.accessTokens': true })).to.equal(true);
-    // The service treats null as on.
-    expect(await impersonates({ ...issuer, 'config.features.accessTokens': null })).to.equal(true);
+    // The service refuses null, too.
+    expect(await refusal({ ...issuer, 'config.features.accessTokens': null })).to.include("at '/config/features/accessTokens': got null");
   });
 
   it('let the account approve certificates only if the feature is on, and only at its signer', async () => {
@@ -206,9 +208,17 @@ describe('other objects of the chart', () => {
     expect(await rules({ ...on, 'rbac.create': false })).to.deep.equal([]);
   });
 
-  it('grant constrained impersonation in place of impersonate', async () => {
-    const role = one(await render({ 'rbac.impersonation.constrained': true }), 'ClusterRole', 'atrium-impersonation');
-    const verbs = (role.rules as { verbs: string[] }[]).flatMap((rule) => rule.verbs);
+  it('grant constrained impersonation in place of impersonate where the cluster has it', async () => {
+    const verbsOf = async (values: Values, ...options: string[]) => {
+      const role = one(await render(values, ...options), 'ClusterRole', 'atrium-impersonation');
+      return (role.rules as { verbs: string[] }[]).flatMap((rule) => rule.verbs);
+    };
+    const verbs = await verbsOf({});
+    for (const version of ['1.36.0', 'v1.36.0-gke.100', '1.40.1'])
+      expect(await verbsOf({}, `--kube-version=${version}`), version).not.to.include('impersonate');
+    for (const version of ['1.31.0', '1.35.9']) expect(await verbsOf({}, `--kube-version=${version}`), version).to.include('impersonate');
+    expect(await verbsOf({ 'rbac.impersonation.constrained': false })).to.include('impersonate');
+    expect(await verbsOf({ 'rbac.impersonation.constrained': true }, '--kube-version=1.35.0')).not.to.include('impersonate');
     expect(verbs).to.include.members([
       'impersonate:user-info',
       'impersonate-on:user-info:list',
@@ -217,14 +227,48 @@ describe('other objects of the chart', () => {
     expect(verbs).not.to.include('impersonate');
   });
 
+  it('grant impersonation of any group to a team only by name where the cluster cannot constrain it', async () => {
+    const older = '--kube-version=1.35.0';
+    const team = { profile: 'team' };
+    const error = await renderText(team, older).then(() => '', String);
+
+    expect(error).to.include('rbac.impersonation: Kubernetes v1.35.0 does not have constrained impersonation (1.36)');
+    for (const value of [{ 'rbac.impersonation.groups': ['dev'] }, { 'rbac.impersonation.constrained': false }])
+      expect(await renderText({ ...team, ...value }, older)).to.include('verbs: [impersonate]');
+    const trusted = { ...team, 'config.login.issuer': 'https://issuer.example.com', 'config.features.accessTokens': false };
+    expect(await renderText(trusted, older)).not.to.include('name: atrium-impersonation');
+  });
+
+  it('follow the profile, and the settings that override it', async () => {
+    const settings = async (values: Values) => {
+      const { data } = z.object({ data: z.record(z.string(), z.string()) }).parse(one(await render(values), 'ConfigMap', 'atrium-config'));
+      return parseConfig({ yaml: data['config.yaml'] ?? '' });
+    };
+    const roles = async (values: Values) =>
+      (await render(values)).filter(({ kind }) => kind === 'ClusterRole').map(({ metadata }) => metadata.name.replace('atrium-', ''));
+    const team = ['access-requests', 'access-tokens', 'user-bindings', 'workload-lists'];
+
+    expect(await roles({ profile: 'team' }))
+      .to.include.members(team)
+      .and.not.include('certificates-signer');
+    for (const name of team) expect(await roles({}), name).not.to.include(name);
+    expect(await roles({ profile: 'team', 'config.features.accessTokens': false, 'config.lists.preset': 'none' })).not.to.include.members([
+      'access-tokens',
+    ]);
+    expect(await roles({ 'config.profile': 'team', profile: 'minimal' })).to.include.members(team);
+    expect((await settings({ profile: 'team' })).features).to.include({ accessRequests: true, userBindings: true, accessTokens: true });
+    expect((await settings({})).features).to.include({ accessRequests: false, userBindings: false, accessTokens: false });
+    expect((await settings({})).users.certificates.enabled).to.equal(false);
+  });
+
   it('limit impersonation to the given names', async () => {
     const objects = await render({ 'rbac.impersonation.groups': ['dev', 'local:oncall'] });
 
     expect(one(objects, 'ClusterRole', 'atrium-impersonation').rules).to.deep.include({
-      apiGroups: [''],
+      apiGroups: ['authentication.k8s.io'],
       resources: ['groups'],
       resourceNames: ['dev', 'local:oncall'],
-      verbs: ['impersonate'],
+      verbs: ['impersonate:user-info'],
     });
   });
 

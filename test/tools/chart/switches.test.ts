@@ -46,6 +46,7 @@ const all = {
   'config.features.accessRequests': true,
   'config.features.accessTokens': true,
   'config.features.userBindings': true,
+  'rbac.impersonation.constrained': false,
 };
 
 const rights = async (values: Values = {}) =>

@@ -63,13 +63,16 @@ annotations:
 {{- end -}}
 {{- end -}}
 
-{{/* A setting by its path, or its default in files/defaults.yaml: `include "atrium.setting" (list . "server.port")`. A third argument is the
-default of a setting that has none there. */}}
+{{- define "atrium.profile" -}}{{ default .Values.profile (dig "profile" "" (default (dict) .Values.config)) }}{{- end -}}
+
+{{/* A setting by its path, or that of the profile, or its default in files/defaults.yaml: `include "atrium.setting" (list . "server.port")`. A
+third argument is the default of a setting that has none there. */}}
 {{- define "atrium.setting" -}}
 {{- $root := index . 0 -}}
 {{- $path := splitList "." (index . 1) -}}
 {{- $own := include "atrium.valueAt" (list $root.Values.config $path) -}}
-{{- if $own -}}{{ $own }}{{- else if gt (len .) 2 -}}{{ index . 2 }}
+{{- $ofProfile := include "atrium.valueAt" (list ($root.Files.Get "files/profiles.yaml" | fromYaml) (prepend $path (include "atrium.profile" $root))) -}}
+{{- if $own -}}{{ $own }}{{- else if $ofProfile -}}{{ $ofProfile }}{{- else if gt (len .) 2 -}}{{ index . 2 }}
 {{- else -}}{{ include "atrium.valueAt" (list ($root.Files.Get "files/defaults.yaml" | fromYaml) $path) }}{{- end -}}
 {{- end -}}
 
@@ -143,7 +146,8 @@ default of a setting that has none there. */}}
 
 {{/* The configuration: what the admin wrote, and the paths of what is mounted. */}}
 {{- define "atrium.config" -}}
-{{- $config := deepCopy .Values.config -}}
+{{- include "atrium.requirePublicURL" . -}}
+{{- $config := mustMergeOverwrite (dict "profile" (include "atrium.profile" .)) (deepCopy .Values.config) -}}
 {{- if .Values.clientSecret.existingSecret -}}
 {{- $config = mustMergeOverwrite $config (dict "login" (dict "clientSecretFile" (printf "%s/client-secret" (include "atrium.clientSecretDirectory" .)))) -}}
 {{- end -}}
@@ -339,6 +343,28 @@ nodeSelector:
 tolerations:
   {{- toYaml . | nindent 2 }}
 {{- end }}
+{{- end -}}
+
+{{/* Refuses an installation that no browser can reach. The service refuses to start without it, too. */}}
+{{- define "atrium.requirePublicURL" -}}
+{{- if not (include "atrium.publicURL" .) -}}
+{{- fail "config.server.publicURL: name the address under which browsers reach the service, such as https://console.example.com, or http://localhost:8080 for a first look with kubectl port-forward" -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "atrium.isImpersonating" -}}
+{{- if or (eq (include "atrium.credentials" .) "impersonate") (eq (include "atrium.setting" (list . "features.accessTokens")) "true") -}}true{{- end -}}
+{{- end -}}
+
+{{/* Constrained impersonation (KEP-5284) is beta from Kubernetes 1.36 on. No API tells its feature gate, but the version implies its default. */}}
+{{- define "atrium.isConstrained" -}}
+{{- $wanted := .Values.rbac.impersonation.constrained -}}
+{{- $isKnown := semverCompare ">=1.36.0-0" .Capabilities.KubeVersion.Version -}}
+{{- if kindIs "bool" $wanted -}}{{ $wanted }}
+{{- else if $isKnown -}}true
+{{- else if and (eq (include "atrium.profile" .) "team") (not .Values.rbac.impersonation.groups) -}}
+{{- fail (printf "rbac.impersonation: Kubernetes %s does not have constrained impersonation (1.36), so that the account of the service could become system:masters. List the groups of your users in rbac.impersonation.groups, or set rbac.impersonation.constrained: false to grant that by name. Give helm template the version of the cluster (--kube-version)" .Capabilities.KubeVersion.Version) -}}
+{{- else -}}false{{- end -}}
 {{- end -}}
 
 {{/* Refuses a way in through a proxy whose addresses are not known: limits would count all clients as one. */}}
