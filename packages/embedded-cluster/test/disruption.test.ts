@@ -9,7 +9,7 @@ const pods = '/api/v1/namespaces/default/pods';
 const budgets = '/apis/policy/v1/namespaces/default/poddisruptionbudgets';
 const labels = { app: 'web' };
 
-describe('evictions of the embedded cluster', () => {
+describe('the eviction API of the embedded cluster', () => {
   const cluster = forSuite(() => Cluster.start({ hasWorkloads: true }));
   const admin = administrator(cluster);
   const read = async (path: string) => (await admin.send('GET', path)).body as KubernetesObject & { items: KubernetesObject[] };

@@ -15,7 +15,7 @@ interface PodMetrics extends KubernetesObject {
   containers: { name: string; usage: { cpu: string; memory: string } }[];
 }
 
-describe('metrics of the embedded cluster', () => {
+describe('the metrics API of the embedded cluster', () => {
   let clock = Date.parse('2026-03-01T12:00:00Z');
   const cluster = forSuite(() => Cluster.start({ hasWorkloads: true, now: () => new Date(clock) }));
   const admin = administrator(cluster);

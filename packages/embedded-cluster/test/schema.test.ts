@@ -105,7 +105,7 @@ describe('custom resources against their schema', () => {
     });
   });
 
-  describe('objects that were invalid before', () => {
+  describe('a value that was invalid before', () => {
     const bad = {
       type: 'string',
       maxLength: 10,

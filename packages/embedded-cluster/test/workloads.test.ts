@@ -26,7 +26,7 @@ const node = (name: string, isCordoned = false): KubernetesObject => ({
   spec: isCordoned ? { unschedulable: true } : {},
 });
 
-describe('workloads of the embedded cluster', () => {
+describe('the workload controller of the embedded cluster', () => {
   const cluster = forSuite(() => Cluster.start({ hasWorkloads: true }));
   const admin = administrator(cluster);
   before(() => cluster.apply(node('one'), node('two', true)));

@@ -60,7 +60,7 @@ const operations = [
 
 const isStatus = (text: string, code: number) => expect(JSON.parse(text)).to.include({ kind: 'Status', status: 'Failure', code });
 
-describe('the edges of HTTP', () => {
+describe('the HTTP server', () => {
   const service = forSuite(() => startBareService(operations, { basePath: '/console', isSecure: true }));
 
   it('makes browsers use https only if the public address is https, with failures too', async () => {

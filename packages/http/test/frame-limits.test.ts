@@ -7,7 +7,7 @@ import { startBareService } from './bare-service.ts';
 
 import { operations, post, slow, startFrame, statusOf } from './frame-operations.ts';
 
-describe('the limits of the frame around every request', () => {
+describe('the frame around every request', () => {
   const service = forSuite(startFrame);
   beforeEach(() => {
     slow.aborted.splice(0);

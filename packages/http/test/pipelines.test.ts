@@ -15,7 +15,7 @@ const maxInFlight = 20;
 /** Milliseconds that no test takes. */
 const longMs = 600_000;
 
-describe('pipelined requests and unread answers', () => {
+describe('a server with pipelined requests and unread answers', () => {
   let service: BareService;
   const sockets: Socket[] = [];
   const numbers: string[] = [];

@@ -15,7 +15,7 @@ const allow = review({ allowed: true, reason: 'RBAC' });
 const deny = review({ allowed: false });
 const caller = (name: string): Caller => ({ ...bearer(name), identity: { name, uid: '', groups: [], extra: {} } });
 
-describe('permissions of a caller', () => {
+describe('the permission of a caller', () => {
   let server: FakeApiServer;
   let apiServer: KubernetesClient;
   let metrics: Metrics;

@@ -6,7 +6,7 @@ import { forSuite } from '../../support/for-suite.ts';
 import { press } from '../../tools/browser/demo.ts';
 import { startClusterConsole } from './support.ts';
 
-describe('lists of the cluster on the console', () => {
+describe('a list of the cluster on the console', () => {
   const suite = forSuite(startClusterConsole);
   const pods = '/api/v1/namespaces/shop/pods';
   /** Makes a ReplicaSet of the Deployment the controller of a pod, as kube-controller-manager does. */

@@ -7,7 +7,7 @@ import { barriers } from '../../tools/browser/axe.ts';
 import { press } from '../../tools/browser/demo.ts';
 import { startClusterConsole } from './support.ts';
 
-describe('logs and a terminal on the console', () => {
+describe('the page of logs and the terminal on the console', () => {
   const suite = forSuite(startClusterConsole);
   const shell = '/r/core/v1/pods/ns/default/shell';
   const screen = (page: Page) => page.locator('.xterm-rows');

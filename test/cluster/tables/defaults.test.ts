@@ -14,7 +14,7 @@ const comparable = ({ metadata, ...rest }: KubernetesObject) => {
   ) as object;
 };
 
-describe('workloads of the embedded cluster beside kube-apiserver', () => {
+describe('the embedded cluster beside kube-apiserver, with workloads', () => {
   const { real, embedded } = bothClusters();
 
   for (const [title, family] of Object.entries(samples))

@@ -4,7 +4,7 @@ import { forSuite } from '../../support/for-suite.ts';
 import { compareTables, written } from './compare-tables.ts';
 import { samples } from './samples.ts';
 
-describe('Tables of the other kinds', () => {
+describe('the Table of each other kind', () => {
   const server = forSuite(() => apiServer());
   const admin = forSuite(
     () => connect(server, 'admin'),

@@ -93,7 +93,7 @@ const workload = {
   },
 };
 
-describe('Tables of workloads', () => {
+describe('the Table of a workload', () => {
   const server = forSuite(() => apiServer());
   const admin = forSuite(
     () => connect(server, 'admin'),

@@ -126,7 +126,7 @@ describe('long requests when access ends', () => {
   };
   const overOf = (open: readonly Open[]) => open.filter(({ isOver }) => isOver).length;
 
-  it('JIT-16 cuts those of the request at each replica and says why, and cuts no others', async () => {
+  it('JIT-16 are cut at each replica, with the reason, if they are of the request, and no others', async () => {
     between.upgrade = ({ headers }, socket) => {
       const [protocol = ''] = (headers['sec-websocket-protocol'] ?? '').split(',');
       const head = ['101 Switching Protocols', 'Upgrade: websocket', 'Connection: Upgrade', `Sec-WebSocket-Protocol: ${protocol}`];

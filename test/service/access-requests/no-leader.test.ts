@@ -11,7 +11,7 @@ import { type AccessRequests, aliceAsksBob, type Request, requestsPath } from '.
 const pendingSeconds = 300;
 const options = '/auth/v1/accessrequests/options?verb=list&group=&resource=pods&namespace=shop';
 
-describe('access requests while no replica leads', () => {
+describe('an access request while no replica leads', () => {
   let aheadMs = 0;
   const server = forSuite(() =>
     startServer({

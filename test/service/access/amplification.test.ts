@@ -29,7 +29,7 @@ class Held {
   }
 }
 
-describe('LIM-11 the concurrent questions of one caller to the API server', () => {
+describe('LIM-11 the number of concurrent questions of one caller to the API server', () => {
   const server = forSuite(() => startFaultyServer());
 
   before(async () => {

@@ -188,7 +188,7 @@ describe('?explain=true on access reviews', () => {
   });
 });
 
-describe('without features.explain', () => {
+describe('a review without features.explain', () => {
   const server = forSuite(() => startServer({ config: { features: { explain: false } } }));
 
   it('ignores the parameter', async () => {

@@ -132,7 +132,7 @@ const guarded = [
   { method: 'GET', path: '/auth/v1/namespaces?verb=list&resource=pods', stranger: 200 },
 ] as const;
 
-describe('guards of an operation', () => {
+describe('the guard of an operation', () => {
   const server = forSuite(() =>
     startServer({
       config: {
@@ -167,7 +167,7 @@ describe('guards of an operation', () => {
   });
 
   for (const { path, stranger, ...rest } of guarded) {
-    it(`AUZ-08 answer 401 without a token and with a bad one, and ${stranger} to a stranger: ${rest.method} ${path.replace(jane, '{name}')}`, async () => {
+    it(`AUZ-08 answers 401 without a token and with a bad one, and ${stranger} to a stranger: ${rest.method} ${path.replace(jane, '{name}')}`, async () => {
       const without = await server.request(path, rest);
       const bad = await server.request(path, { ...rest, token: `${await server.token('admin')}x` });
       const basic = await server.request(path, { ...rest, headers: { Authorization: 'Basic YWRtaW46YWRtaW4=' } });

@@ -40,7 +40,7 @@ const ofKubernetes = (spec: object, more: object = {}) => ({
 const withoutManager = (answered: unknown): unknown =>
   JSON.parse(JSON.stringify(answered).replaceAll(/\\"(manager|time)\\":\\"[^\\]*\\",/g, ''));
 
-describe('access reviews', () => {
+describe('the review of access', () => {
   const server = forSuite(() => startServer());
 
   const ask = (body: unknown, as: Person = 'viewer', path: string = paths[0]) => server.request(path, { method: 'POST', as, body });
@@ -272,7 +272,7 @@ describe('access reviews', () => {
     });
   }
 
-  describe('in a batch', () => {
+  describe('reviews in a batch', () => {
     const asked = (items: unknown) => ({ kind: 'SelfSubjectAccessReviewList', items });
     const verb = (name: string) => ({ resourceAttributes: { ...listUsers.resourceAttributes, verb: name } });
 

@@ -18,7 +18,7 @@ interface Status {
 /** `manager` may bind all of these; the service may bind all but the last two. */
 const roles = ['view', 'edit', 'admin', 'atrium-users-view', 'cluster-admin', 'auditors'];
 
-describe('roles that the service may not bind', () => {
+describe('the check that the service may bind a role', () => {
   const server = forSuite(() => startServer());
   let bindings: Bindings;
 

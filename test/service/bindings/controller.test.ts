@@ -17,7 +17,7 @@ import {
 
 const mergePatch = { 'content-type': 'application/merge-patch+json' };
 
-describe('the RBAC objects of UserBindings', () => {
+describe('the RBAC of a UserBinding', () => {
   const server = forSuite(() => startServer());
   let bindings: Bindings;
 

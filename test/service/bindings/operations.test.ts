@@ -50,7 +50,7 @@ describe('the operations of UserBindings', () => {
     server.auditLines.map((line) => JSON.parse(line) as { audit: string; target?: string }).filter(({ target }) => target === name);
 
   describe('POST /auth/v2/userbindings', () => {
-    it('makes one, which is RBAC in a moment, as the caller', async () => {
+    it('creates one as the caller, which becomes RBAC in a moment', async () => {
       const response = await create({ metadata: { name: 'made', labels: { team: 'a' } }, spec });
       const body = (await response.json()) as UserBinding;
 

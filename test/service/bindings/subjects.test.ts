@@ -112,7 +112,7 @@ describe('subjects of UserBindings', () => {
       expect(await bindings.bound('chosen')).to.deep.equal(['User boss']);
     });
 
-    it('is asked before an account is made that a UserBinding waits for', async () => {
+    it('require the right to bind before an account is made that a UserBinding waits for', async () => {
       await server.kubernetes.apply(aBinding('awaited', { subjects: [user('heir@example.com')] }));
       await bindings.until('awaited', 'Synced');
       const body = { spec: { email: 'heir@example.com', password: 'correct horse battery' } };
@@ -123,7 +123,7 @@ describe('subjects of UserBindings', () => {
       await bindings.untilBound('awaited', ['User heir@example.com']);
     });
 
-    it('is asked before the password is set of a user of a UserBinding', async () => {
+    it('require the right to bind before the password of a user of a UserBinding is set', async () => {
       await server.kubernetes.apply(aBinding('failing', { roleRef: 'cluster-admin', subjects: [user('victim@example.com')] }));
       await server.kubernetes.apply(aUser('victim@example.com', { subjectName: 'victim@example.com' }));
       await bindings.until('failing', 'Failed');

@@ -14,7 +14,7 @@ interface Conditioned {
   status?: { observedGeneration?: number; conditions?: { type: string; status: string; reason: string; observedGeneration?: number }[] };
 }
 
-describe('E13 conditions and Events of objects that do not work', () => {
+describe('E13 the controller of an object that does not work', () => {
   const server = forSuite(() => startServer());
   const untilObserved = async <T extends Conditioned>(path: string): Promise<T> =>
     eventually(

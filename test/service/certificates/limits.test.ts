@@ -11,7 +11,7 @@ import { authorize, issued, mayHaveCertificates, ownRequest, recordOf, refusal, 
 
 const { keyCertSign, digitalSignature } = x509.KeyUsageFlags;
 
-describe('requests without a certificate', () => {
+describe('the limit of certificate requests', () => {
   const server = forSuite(() => startServer());
 
   before(async () => {

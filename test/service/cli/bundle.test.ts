@@ -13,7 +13,7 @@ import { buildPlugin } from './bundle.ts';
 
 const run = promisify(execFile);
 
-describe('the programs as they are built', () => {
+describe('each program as it is built', () => {
   const plugin = forSuite(
     () => buildPlugin(),
     (it) => it.remove(),

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { type SignalledProcess, stopOnSignals } from '../../../src/signals.ts';
 
-describe('the signals that end the service', () => {
+describe('the service on signals', () => {
   let listeners: Map<string, () => void>;
   let exits: number[];
   let stops: { drain: boolean }[];

@@ -11,7 +11,7 @@ const path = '/apis/certificates.k8s.io/v1/certificatesigningrequests';
 const clientSigner = 'kubernetes.io/kube-apiserver-client';
 const issuedStatus = z.object({ certificate: z.string() });
 
-describe('CertificateSigningRequests', () => {
+describe('a CertificateSigningRequest', () => {
   const { workspace, admin } = suiteWorkspace();
   let alice: ApiClient;
   before(async () => {

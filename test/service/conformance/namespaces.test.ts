@@ -3,7 +3,7 @@ import { eventually } from './eventually.ts';
 import { aWidget, widgetsIn } from './widget.ts';
 import { suiteWorkspace } from './workspace.ts';
 
-describe('namespaces', () => {
+describe('the API of namespaces', () => {
   const { admin } = suiteWorkspace();
 
   it('has default and kube-system from the start', async () => {

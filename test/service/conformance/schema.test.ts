@@ -167,7 +167,7 @@ describe('the schema of a custom resource', () => {
     });
   });
 
-  describe('fields it does not know', () => {
+  describe('unknown fields', () => {
     it('are dropped', async () => {
       const answer = await post({ misspelt: 1, nested: { inner: 1 } });
 

@@ -81,7 +81,7 @@ describe('tables and metadata', () => {
     expect(answer.body).to.have.nested.property('rows[0].cells').that.includes.ordered.members(['two-keys', 2]);
   });
 
-  it('leave an error a Status', async () => {
+  it('are not made of an error, which stays a Status', async () => {
     const answer = await admin.send('GET', `${widgets}/missing`, { headers: asTable });
 
     expect(answer.status).to.equal(404);

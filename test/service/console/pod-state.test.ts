@@ -20,7 +20,7 @@ describe('the state of a node in the console', () => {
   });
 });
 
-describe('the troubles of a pod in the console', () => {
+describe('the diagnosis of a pod in the console', () => {
   it('names the container that is broken, with its last end', () => {
     const last = { exitCode: 137, reason: 'OOMKilled' };
     const statuses = [running('a'), waiting('b', 'CrashLoopBackOff', { lastState: { terminated: last } })];

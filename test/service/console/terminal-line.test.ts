@@ -78,7 +78,7 @@ const shown: Record<string, string[]> = {
   npm: ['/home/demo', '└── (empty)', '', ''],
 };
 
-describe('lines of a log as a terminal shows them', () => {
+describe('the view of a log as a terminal shows it', () => {
   for (const [title, line, text] of rows)
     it(`shows ${title}`, () => {
       expect(linesOf(encoded(`${line}\nnext\n`))).to.deep.equal([text, 'next']);

@@ -42,7 +42,7 @@ const sidOf = (number: number): Buffer => {
 };
 const guid = Buffer.from('f1e2d3c4b5a69788990a0b0c0d0e0f80', 'hex');
 
-describe('answers of a directory', () => {
+describe('the connector for answers of a directory', () => {
   const directory = forSuite(() => ScriptedDirectory.start({ entries: [] }));
   const connector = (id: string, more: Record<string, unknown> = {}, inGroups: Record<string, unknown> = {}) => ({
     id,

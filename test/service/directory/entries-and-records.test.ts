@@ -317,7 +317,7 @@ describe('entries of a directory and their user records', () => {
     expect((await read(noa))?.spec).to.deep.include({ connector_type: 'ldap', ids: [{ type: 'ldap', id: 'id-noa' }] });
   });
 
-  it('tests every case of the table in docs/users.md', async function () {
+  it('are tested for every case of the table in docs/users.md', async function () {
     const page = await readFile(new URL('../../../docs/users.md', import.meta.url), 'utf8');
     const [, table = ''] = page.split('| Case | Effect |\n|---|---|\n');
     const rows =

@@ -283,7 +283,7 @@ describe('groups', () => {
     });
   });
 
-  it('has columns for users in kubectl', async () => {
+  it('have columns for users in kubectl', async () => {
     await server.kubernetes.apply(aGroup('dev', [jane], { displayName: 'Dev' }));
     await eventually(
       async () => (await stored(server.kubernetes, 'dev')).status,

@@ -98,7 +98,7 @@ const operations = [
   }),
 ];
 
-describe('compressed answers', () => {
+describe('a compressed answer', () => {
   const service = forSuite(() => startBareService(operations));
 
   const get = async (path: string, headers: Record<string, string> = {}, method: 'GET' | 'HEAD' = 'GET') => {

@@ -18,7 +18,7 @@ const body = z.object({ name: z.string() });
 /** Larger than what Node.js reads ahead. */
 const largeBody = JSON.stringify({ name: 'j'.repeat(300_000) });
 
-describe('requests with a body work in a place of their network', () => {
+describe('the limit of requests with a body', () => {
   let service: BareService;
   let crowd: Crowd;
   /** Requests whose handler, or the issuer's middleware, runs. */

@@ -114,7 +114,7 @@ describe('flows that wait for an issuer', () => {
     expect(exchanges(provider)).to.equal(1);
   });
 
-  it('LIM-21 counts the renewal of a known session for its person, not for a network that strangers fill', async () => {
+  it('LIM-21 count the renewal of a known session for its person, not for a network that strangers fill', async () => {
     const renewal = Promise.withResolvers<void>();
     await fill(90, [stranger]);
     holdRenewals(renewal.promise);
@@ -133,7 +133,7 @@ describe('flows that wait for an issuer', () => {
     expect((await asked).status).to.equal(200);
   });
 
-  it('LIM-21 counts a request that renews its session for its person', async () => {
+  it('LIM-21 count a request that renews its session for its person', async () => {
     const renewal = Promise.withResolvers<void>();
     provider.become('late');
     const { browser } = await session(service);
@@ -151,7 +151,7 @@ describe('flows that wait for an issuer', () => {
     }
   });
 
-  it('LIM-21 holds no place twice once a credential that waited is accepted', async () => {
+  it('LIM-21 hold no place twice once a credential that waited is accepted', async () => {
     const keys = Promise.withResolvers<void>();
     const nodes = Promise.withResolvers<void>();
     await fill(30, [stranger]);

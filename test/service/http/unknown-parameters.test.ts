@@ -38,7 +38,7 @@ const open = [
   '/api/kubernetes/api/v1/namespaces',
 ];
 
-describe('query parameters that an operation does not know', () => {
+describe('the refusal of an unknown query parameter', () => {
   const server = forSuite(() =>
     startServer({ config: { kubernetes: { proxy: { paths: ['/api/v1'] } }, features: { kubernetesProxy: true } } }),
   );
@@ -49,7 +49,7 @@ describe('query parameters that an operation does not know', () => {
   };
 
   for (const path of [...lists, ...strict])
-    it(`K3 are 400 at ${path}`, async () => {
+    it(`K3 is 400 at ${path}`, async () => {
       const { status, body } = await ask(`${path}?no-such=1&pretty=true`);
       expect([status, body.details?.causes]).to.deep.equal([
         400,
@@ -58,7 +58,7 @@ describe('query parameters that an operation does not know', () => {
     });
 
   for (const path of open)
-    it(`K3 are ignored at ${path}`, async () => {
+    it(`K3 is ignored at ${path}`, async () => {
       expect((await ask(`${path}?timeout=32s&utm_source=mail&v=3`)).status).to.equal(200);
     });
 

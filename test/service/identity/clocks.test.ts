@@ -74,7 +74,7 @@ for (const [ahead, behind] of [
       expect(status, text).to.equal(200);
     }
 
-    it('S14 accepts logins after a password change on the replica that is ahead', async () => {
+    it('S14 accept logins after a password change on the replica that is ahead', async () => {
       const email = 'anew@example.com';
       const { browser } = await service.logIn(email, password, '?token_storage=cookie', at(ahead));
       const body = { spec: { password: fresh, old_password: password } };
@@ -84,7 +84,7 @@ for (const [ahead, behind] of [
       await expectLoginsCount(email, fresh);
     });
 
-    it('S14 accepts logins after DELETE /auth/v1/sessions on the replica that is ahead', async () => {
+    it('S14 accept logins after DELETE /auth/v1/sessions on the replica that is ahead', async () => {
       const email = 'sessions@example.com';
       await service.logIn(email, password, '?token_storage=cookie', at(ahead));
       const ended = await asAdmin('DELETE', `/auth/v1/sessions?user=${nameOf(email)}`);
@@ -93,7 +93,7 @@ for (const [ahead, behind] of [
       await expectLoginsCount(email, password);
     });
 
-    it('S14 accepts logins after disabling and enabling on the replica that is ahead', async () => {
+    it('S14 accept logins after disabling and enabling on the replica that is ahead', async () => {
       const email = 'disabled@example.com';
       await service.logIn(email, password, '?token_storage=cookie', at(ahead));
       for (const isDisabled of [true, false]) {
@@ -108,7 +108,7 @@ for (const [ahead, behind] of [
       await expectLoginsCount(email, password);
     });
 
-    it('S14 accepts logins after deletion and creation on the replica that is ahead', async () => {
+    it('S14 accept logins after deletion and creation on the replica that is ahead', async () => {
       const email = 'reborn@example.com';
       await service.logIn(email, password, '?token_storage=cookie', at(ahead));
       expect((await asAdmin('DELETE', record(email))).status).to.equal(204);
@@ -125,7 +125,7 @@ for (const [ahead, behind] of [
       await expectLoginsCount(email, fresh);
     });
 
-    it('S14 locks for the configured duration, whichever replica gets the attempts', async () => {
+    it('S14 lock for the configured duration, whichever replica gets the attempts', async () => {
       const email = 'locked@example.com';
       for (let guess = 0; guess < 3; guess += 1) await service.logIn(email, 'wrong', '', at(ahead));
 
@@ -135,7 +135,7 @@ for (const [ahead, behind] of [
       expect((await service.logIn(email, password, '', at(behind))).status).to.equal(403);
     });
 
-    it('S14 writes no time that lies in the future of the API server', async () => {
+    it('S14 write no time that lies in the future of the API server', async () => {
       const email = 'times@example.com';
       const { browser } = await service.logIn(email, password, '?token_storage=cookie', at(ahead));
       const headers = { cookie: cookieOf(browser), origin: service.url };

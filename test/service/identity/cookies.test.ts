@@ -9,7 +9,7 @@ const secureURL = 'https://console.example.com/tools';
 const nameOf = (line: string) => line.slice(0, line.indexOf('='));
 const isExpiry = (line: string) => /;\s*(max-age=0|expires=thu, 01 jan 1970)/i.test(line);
 
-describe('the cookies of the embedded issuer', () => {
+describe('the cookie jar of the embedded issuer', () => {
   const issuers = forSuite(() => Issuers.start());
   const secure = forSuite(() => Issuers.start({ publicURL: secureURL }));
   const party = () => new RelyingParty({ issuer: issuers.issuer });

@@ -11,7 +11,7 @@ const failures = 2;
 /** Failures after which an address is throttled. */
 const perAddress = failures * 10;
 
-describe('LIM-13 passwords from a shared address', () => {
+describe('LIM-13 the login page behind a shared address', () => {
   const service = forSuite(() =>
     startEmbeddedLogin({
       emails: [jane, joe],

@@ -48,7 +48,7 @@ describe('login at an issuer that requires pushed authorization requests (RFC 91
 
   beforeEach(() => party().provider.misbehave({ metadata }));
 
-  it('sends the browser there with a reference, and comes back as ever', async () => {
+  it('sends the browser to the issuer with a reference, and completes the login as usual', async () => {
     const { provider, service } = party();
     for (const version of ['v1', 'v2'] as const) {
       const browser = new Browser(service.url);

@@ -98,7 +98,7 @@ describe('lists of any resource', () => {
   });
   after(() => server.stop());
 
-  it('names what is listed, with its columns, and not what the cluster does not have', async () => {
+  it('name what is listed, with its columns, and not what the cluster does not have', async () => {
     const { items, ...rest } = offered.parse(await ask('/api/v2/resources', 'nobody'));
 
     expect(rest).to.deep.equal({ apiVersion: 'auth.platform.io/v1', kind: 'OfferedResourceList' });
@@ -111,7 +111,7 @@ describe('lists of any resource', () => {
     expect(items[0]).to.deep.equal({ group: '', version: 'v1', resource: 'configmaps', columns: [{ name: 'tier', type: 'string' }] });
   });
 
-  it('shows the columns of a resource and nothing else of its objects', async () => {
+  it('show the columns of a resource and nothing else of its objects', async () => {
     const { resource, columns, items, metadata } = await rows(`${configMaps}/namespaces/shop-01?${mine}`);
 
     expect(resource).to.deep.equal({ group: '', version: 'v1', resource: 'configmaps' });
@@ -247,7 +247,7 @@ describe('lists of any resource', () => {
     expect(keysOf(await rows(`${events}?${mine}&filterBy=involvedObject,Pod/web`))).to.deep.equal(['shop-01/e0']);
   });
 
-  it('cases/12 sorts texts that are quantities by their value, before other texts', async () => {
+  it('cases/12 sort texts that are quantities by their value, before other texts', async () => {
     const sizes = ['1Ti', '900Mi', 'unknown', '10Gi', '100m', '1e400', '2'];
     const maps = sizes.map((size, index) => {
       const map = aConfigMap('shop-07', `sized-${index}`, size);

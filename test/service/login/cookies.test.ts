@@ -9,7 +9,7 @@ const namesOf = ({ cookies }: Reply) => cookies.map((line) => line.slice(0, line
 const isExpiry = (line: string) => /;\s*max-age=0/i.test(line);
 const unlimited = { perMinute: 1_000_000 };
 
-describe('the cookies of the relying party', () => {
+describe('the relying party with its cookies', () => {
   const cluster = forSuite(() => LoginCluster.start());
   const provider = forSuite(() => TestProvider.start({ now: cluster.clock.now }));
   const service = forSuite(() => cluster.service({ provider, config: { login: unlimited } }));

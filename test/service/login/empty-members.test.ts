@@ -5,7 +5,7 @@ import { logIn, renewPayloadOf, userInfoOf } from './provider/browser.ts';
 import type { Misbehaviour } from './provider/misbehaviour.ts';
 
 /** Many clients take `null` and an empty text of an optional member for an absent one, and issuers rely on it. */
-describe('optional members of an issuer that are null or empty', () => {
+describe('an optional member of an issuer that is null or empty', () => {
   const party = relyingParty({ config: { login: { perMinute: 1_000_000, scopes: ['openid', 'email', 'groups', 'offline_access'] } } });
   const logged = (member: string) => party().service.logLines.filter((line) => line.includes('token endpoint') && line.includes(member));
 

@@ -96,7 +96,7 @@ describe('the settings of several issuers', () => {
   });
 });
 
-describe('several issuers, among them Dex', () => {
+describe('Dex among several issuers', () => {
   /** No API server is needed to refuse a start. */
   async function startOf(entry: Login): Promise<unknown> {
     const app = new TestApp({

@@ -14,7 +14,7 @@ import { TwoIssuers } from './two-issuers.ts';
 const people = ['ada', 'bea', 'cora', 'dora', 'emma', 'flora', 'gina', 'ines', 'mallory'] as const;
 const emailOf = (name: string) => `${name}@example.com`;
 
-describe('attacks on the linking of accounts', () => {
+describe('the linking of accounts under attack', () => {
   const two = forSuite(() => TwoIssuers.start({}, { emails: people.map(emailOf) }));
 
   const here = (name: string, storage: 'cookie' | 'local' = 'cookie') => two.logInHere(storage, '&issuer=local', emailOf(name));

@@ -34,7 +34,7 @@ async function makeUser({ cluster }: Party, email: string): Promise<void> {
 const unlimited = { perMinute: 1_000_000 };
 
 /** A record belongs to one subject of the issuer (docs/contract/login.md). */
-describe('a user record and the subject that logs in', () => {
+describe('a user record for the subject that logs in', () => {
   const party = relyingParty({ config: { login: unlimited } });
   let users = 0;
 

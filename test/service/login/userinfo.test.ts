@@ -171,7 +171,7 @@ describe('claims that only the userinfo endpoint tells', () => {
   });
 });
 
-describe('claims that only the userinfo endpoint tells, where the cluster reads the token alone', () => {
+describe('a login with claims of the userinfo endpoint, where the cluster reads the token alone', () => {
   const party = relyingParty({ config: { login: { perMinute: 1_000_000 } } });
   beforeEach(() => party().provider.become());
 

@@ -51,7 +51,7 @@ const document = z.looseObject({
 const methods = ['get', 'post', 'put', 'patch', 'delete'];
 const filledIn = (path: string) => path.replace('{subpath}', 'index.html').replace(/\{\w+\}/g, 'some-name');
 
-describe('metadata of the service', () => {
+describe('the description of the service', () => {
   const server = forSuite(() => startServer());
   let described: z.infer<typeof document>;
   before(async () => {

@@ -62,7 +62,7 @@ const queries: Record<string, string> = {
 /** Operations whose object does not exist here. */
 const absent = new Set(['GetUsersSync', 'GetThroughPlugin']);
 
-describe('the answers of the service, by its OpenAPI document', () => {
+describe('the service, by its OpenAPI document', () => {
   const lists = { resources: [{ version: 'v1', resource: 'namespaces' }, roles] };
   const service = forSuite(() => startEmbeddedLogin({ emails: [email], password, lists, features: { accessRequests: true } }));
   let described: Described;

@@ -51,7 +51,7 @@ const formOf = (body: unknown) =>
     isObject(body) ? Object.entries(body).map(([name, value]): [string, string] => [name, String(value)]) : [],
   ).toString();
 
-describe('messages for mistakes in a request', () => {
+describe('the message for a mistake in a request', () => {
   const service = forSuite(() => startEmbeddedLogin({ emails: [email], password, features: { accessRequests: true } }));
   let described: Described;
   let token: string;
@@ -76,7 +76,7 @@ describe('messages for mistakes in a request', () => {
 
   const queryOf = ({ parameters }: DescribedOperation) => parameters.filter(({ in: where }) => where === 'query');
 
-  it('says of a parameter that is missing that it is required', async () => {
+  it('says that a missing parameter is required', async () => {
     const attempts = described.operations.flatMap((one) => queryOf(one).flatMap(({ name, required }) => (required ? [{ one, name }] : [])));
     expect(attempts.map(({ one, name }) => `${one.operationId} ${name}`)).to.include.members([
       'HandleCallback state',

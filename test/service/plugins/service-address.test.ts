@@ -5,7 +5,7 @@ import { forSuite } from '../../support/for-suite.ts';
 import { loopbackNetwork } from './plugin-service.ts';
 import { startPluginSuite } from './support.ts';
 
-describe('addresses of Services of plugins', () => {
+describe('the address of a Service of a plugin', () => {
   it('PLG-03 is nowhere on this machine, on its link, at a group of machines, or where clouds keep credentials', () => {
     for (const address of [
       '127.0.0.1',

@@ -11,7 +11,7 @@ import { ApiServerBetween } from './api-server-between.ts';
 const base = '/api/kubernetes';
 const path = `${base}/apis/between/v1/things`;
 
-describe('requests to the API server, and their answers', () => {
+describe('the proxy of the API server', () => {
   const between = new ApiServerBetween();
   const server = forSuite(() => startServer({ between: between.start }));
   let token: string;

@@ -10,7 +10,7 @@ import { startServer } from '../../support/server.ts';
 import { ApiServerBetween } from './api-server-between.ts';
 import { closed, closeOpened, cookieOf, echo, exec, logIn, openUpgrade, startProxy, things } from './support.ts';
 
-describe('connections in another protocol that end', () => {
+describe('the proxy at the end of a connection in another protocol', () => {
   const between = new ApiServerBetween();
   const server = forSuite(() => startProxy(between));
   let upstream: Duplex[];

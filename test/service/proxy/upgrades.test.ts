@@ -8,7 +8,7 @@ import { answerTo, closeOpened, cookieOf, echo, email, exec, logIn, type Opened,
 
 const base64url = (token: string) => `base64url.bearer.authorization.k8s.io.${Buffer.from(token).toString('base64url')}`;
 
-describe('connections in another protocol, through the service', () => {
+describe('the proxy for connections in another protocol', () => {
   const between = new ApiServerBetween();
   const server = forSuite(() => startProxy(between));
   let token: string;

@@ -17,7 +17,7 @@ function masked(opcode: number, payload: string): Buffer {
 }
 const pong = masked(10, 'atrium');
 
-describe('pings of WebSockets through the service', () => {
+describe('the proxy of WebSockets', () => {
   const between = new ApiServerBetween();
   const server = forSuite(() => startServer({ between: between.start, config: { kubernetes: { proxy: { pingInterval: '100ms' } } } }));
   let there: Duplex;

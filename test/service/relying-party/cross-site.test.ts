@@ -110,7 +110,7 @@ describe('a request with a session cookie from another site', () => {
     expect(get.status).to.equal(200);
   });
 
-  it('COO-05 gets no leave from CORS', async () => {
+  it('COO-05 is not allowed by CORS', async () => {
     for (const origin of ['https://evil.example', 'null', 'https://sub.front.example', 'https://front.example.evil']) {
       for (const method of ['OPTIONS', 'GET'] as const) {
         const headers = { origin, 'access-control-request-method': 'POST' };

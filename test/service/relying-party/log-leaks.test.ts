@@ -3,7 +3,7 @@ import { tokenInText } from '../../support/token-in-text.ts';
 import { Browser, logIn, type Reply, userInfoOf } from '../login/provider/browser.ts';
 import { expectOK, relyingParty } from './conformance/relying-party.ts';
 
-describe('secrets in answers and logs of a login', () => {
+describe('a login with its secrets', () => {
   const party = relyingParty();
 
   function expectPrivate(reply: Reply, what: string): void {

@@ -85,7 +85,7 @@ const refused: Record<string, Record<string, TokenChange>> = {
   },
 };
 
-describe('tokens that are not as they should be', () => {
+describe('the check of invalid tokens', () => {
   const ways = tokenWays({ clientSecret: 'the secret of the client, which it shares' });
 
   for (const [id, changes] of Object.entries(refused)) {
@@ -187,7 +187,7 @@ async function beginFlow(browser: Browser): Promise<{ state: string; nonce: stri
   return { state: asked.get('state') ?? '', nonce: asked.get('nonce') ?? '' };
 }
 
-describe('tokens that are unusual', () => {
+describe('the check of unusual tokens', () => {
   const ways = tokenWays();
 
   /** Returns the UserInfo of each way, and of the bearer token. */

@@ -19,7 +19,7 @@ import {
   whenHeard,
 } from './support.ts';
 
-describe('the end of tokens that the client stores: they', () => {
+describe('tokens that the client stores, at their end', () => {
   const { cluster, provider, service, other } = twoReplicas();
   beforeEach(() => {
     becomeOfOneSession(provider, cluster.clock);

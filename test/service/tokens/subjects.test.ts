@@ -17,7 +17,7 @@ const tokenObject = z.object({ spec: z.object({ subject: z.object({ issuer: z.st
 
 const answers = ({ status, text }: Reply, wanted: number) => expect(status, text).to.equal(wanted);
 
-describe('an access token and its subject', () => {
+describe('an access token of a subject', () => {
   const party = relyingParty({ config: { login: { perMinute: 1_000_000 }, features: { accessTokens: true } } });
   const email = 'keeper@example.com';
   const call = (method: 'GET' | 'POST', path: string, bearer: string, body?: object) =>

@@ -17,7 +17,7 @@ const readable = [
   '/api/v1/secrets',
 ];
 
-describe('traces of an access token', () => {
+describe('the trace of an access token', () => {
   const server = forSuite(() =>
     startTokenServer({
       objects: [aPerson('alice')],

@@ -34,7 +34,7 @@ interface Opened {
 
 const cookieOf = ({ cookies }: Browser) => cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
 
-describe('USR-07 sessions and watches of a user', () => {
+describe('USR-07 the access of a user by sessions and watches', () => {
   const service = forSuite(() => startEmbeddedLogin({ emails, password: old, credentials: 'impersonate', replicas: 2 }));
   const emails = ['own', 'reset', 'disabled', 'deleted', 'reborn', 'shut', 'kubectl', 'terminating'].map((name) => `${name}@example.com`);
 

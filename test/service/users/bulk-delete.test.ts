@@ -57,12 +57,12 @@ describe('deleting many users', function () {
     return (body as { spec: { users: { name: string }[] } }).spec.users.map(({ name }) => name);
   };
 
-  describe('of a group of 5000', () => {
+  describe('the deletion of members of a group of 5000', () => {
     before(() => startWith('120s'));
     after(() => server.stop());
     beforeEach(() => server.faults.mend());
 
-    it('removes them from it by a few writes, during other changes of the group', async () => {
+    it('removes them from the group by a few writes, during other changes of the group', async () => {
       const names = await make(addresses(30, 'crowd.example.com'));
       await aGroupWith(names, 5000);
       server.faults.forgetRequests();
@@ -101,7 +101,7 @@ describe('deleting many users', function () {
     });
   });
 
-  describe('when the time of the request is over', () => {
+  describe('a deletion whose request times out', () => {
     before(() => startWith('8s'));
     after(() => server.stop());
 

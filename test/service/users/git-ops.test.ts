@@ -25,7 +25,7 @@ interface User {
   status?: { phase?: string; reason?: string; observedGeneration?: number; conditions?: Condition[] };
 }
 
-describe('E12 users by GitOps', () => {
+describe('E12 a user by GitOps', () => {
   const server = forSuite(() => startServer());
   const machine = forSuite(
     () => Machine.create(),

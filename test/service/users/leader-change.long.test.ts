@@ -129,7 +129,7 @@ class UserServer extends FakeApiServer {
   }
 }
 
-describe(`${userCount} users and a change of leader`, () => {
+describe(`a change of leader with ${userCount} users`, () => {
   let server: UserServer;
   let client: KubernetesClient;
   let watched: ReturnType<typeof watchUsers>;

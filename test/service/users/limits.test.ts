@@ -5,7 +5,7 @@ import { grant } from '../../support/grants.ts';
 import { startServer } from '../../support/server.ts';
 import { aUser } from './a-user.ts';
 
-describe('limits of the user list', () => {
+describe('the user list at its limits', () => {
   const server = forSuite(() => startServer());
   before(async () => {
     await grant(server.kubernetes, 'viewer', 'atrium-users-view');

@@ -81,7 +81,7 @@ describe('users who must change their password first', () => {
   const person = { email: 'due@example.com', password: 'given by somebody' };
   const service = forSuite(() => startEmbeddedLogin({ emails: [person.email], password: person.password, credentials: 'impersonate' }));
 
-  it('sees the own record, and nothing else', async () => {
+  it('see their own record, and nothing else', async () => {
     const { body } = await service.logIn(person.email, person.password, '?token_storage=local');
     const { access_token } = JSON.parse(body).ext.token;
     const get = (path: string) => service.request(path, { headers: { authorization: `Bearer ${access_token}` } });

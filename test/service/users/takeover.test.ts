@@ -145,7 +145,7 @@ describe('REC-01 a caller who may edit users', () => {
   });
 });
 
-describe('REC-01 names that Kubernetes will see and the service cannot know', () => {
+describe('REC-01 a name that Kubernetes will see and the service cannot know', () => {
   const server = forSuite(() =>
     startServer({
       config: { login: { issuer: 'https://issuer.example.com', clientID: 'console', claims: { username: 'preferred_username' } } },

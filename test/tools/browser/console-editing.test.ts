@@ -5,7 +5,7 @@ import { addKind, tableOf } from './cluster-answers.ts';
 import { kept, loggedIn, press } from './demo.ts';
 import { countOf, hold } from './traffic.ts';
 
-describe('new objects in the console', () => {
+describe('the page of a new object in the console', () => {
   const { demo, page, visitor } = loggedIn('admin', '/');
   const editor = () => page.locator('.edit-code .cm-content');
   const results = () => page.locator('.apply-results > li');

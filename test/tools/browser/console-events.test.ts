@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { barriers } from './axe.ts';
 import { loggedIn } from './demo.ts';
 
-describe('recent events in the console', () => {
+describe('the page of recent events in the console', () => {
   const { demo, page } = loggedIn('admin', '/');
   const rows = () => page.getByRole('table', { name: 'Recent events' }).locator('tbody tr');
   const warn = async (name: string, message: string) => {
@@ -94,7 +94,7 @@ describe('recent events in the console', () => {
   });
 });
 
-describe('recent events in the console of a caller without rights', () => {
+describe('the page of recent events in the console of a caller without rights', () => {
   const { demo, page } = loggedIn('nobody', '/');
 
   it('names the missing right and shows no table', async () => {

@@ -95,7 +95,7 @@ describe('a pod that has not started in the console', () => {
     });
 });
 
-describe('the logs of a workload in the console', () => {
+describe('the log page of a workload in the console', () => {
   const { demo, page } = loggedIn('admin', '/');
   const sockets = new Map<string, WebSocketRoute[]>();
   const labels = { app: 'cart' };
@@ -235,7 +235,7 @@ describe('the logs of a workload in the console', () => {
   });
 });
 
-describe('the logs and the terminal of the living demo in the console', () => {
+describe('the log page of the living demo in the console', () => {
   const { demo, page } = loggedIn('admin', '/');
   const rows = () => page.locator('.log-row');
   const podNames = async () => [...new Set((await rows().allTextContents()).map((line) => line.split(' ', 1)[0] ?? ''))];

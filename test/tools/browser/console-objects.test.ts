@@ -4,7 +4,7 @@ import { barriers } from './axe.ts';
 import { addKind, addToDiscovery, tableOf } from './cluster-answers.ts';
 import { loggedIn, press } from './demo.ts';
 
-describe('objects of the cluster in the console', () => {
+describe('the page of an object of the cluster in the console', () => {
   const { demo, page, visitor } = loggedIn('admin', '/');
   const names = () => page.locator('td.c-name a').allTextContents();
   const editor = () => page.locator('.cm-content');

@@ -79,7 +79,7 @@ describe('plugins in the console', () => {
     await eventually(listed, (plugins) => plugins.some((one) => one.name === name));
   }
 
-  describe('of the demo', () => {
+  describe('the plugin of the demo', () => {
     afterEach(() => expect(visitor.complaints.splice(0)).to.deep.equal([]));
 
     it('adds a page, a menu entry, a section on each user and a bulk action', async () => {
@@ -135,7 +135,7 @@ describe('plugins in the console', () => {
     });
   });
 
-  it('adds a section to each object of a kind, and passes the object to it', async () => {
+  it('add a section to each object of a kind, and get the object', async () => {
     const mount = "mount(host, { ref }) { host.textContent = ['Of', ref.resource, ref.namespace, ref.name].join(' '); }";
     const tab = `c.tab({ group: '', resource: 'configmaps', label: 'Weight', ${mount} });`;
     await make({ name: 'weights', code: `export const plugin = { activate(c) { ${tab} } };` });
@@ -155,7 +155,7 @@ describe('plugins in the console', () => {
     expect(visitor.complaints.splice(0)).to.deep.equal([]);
   });
 
-  it('runs the template as it is copied, renamed and built', async () => {
+  it('include the template as it is copied, renamed and built', async () => {
     const copy = await mkdtemp(join(tmpdir(), 'atrium-test-'));
     try {
       await cp(join(root, 'web/template'), copy, { recursive: true, filter: (path) => !path.endsWith('/dist') });
@@ -279,7 +279,7 @@ describe('plugins in the console', () => {
     });
   });
 
-  it('announces a new version, and uses it after "Reload"', async () => {
+  it('announce a new version, and change to it after "Reload"', async () => {
     await page.goto(`${demo.url}/x/seats`);
     await page.getByText('Seats: €').waitFor();
     await page.clock.install();

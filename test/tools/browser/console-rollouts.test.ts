@@ -11,7 +11,7 @@ const storefront = '/r/apps/v1/deployments/ns/shop/storefront';
 const deployment = 'apis/apps/v1/namespaces/shop/deployments/storefront';
 const cronJob = 'apis/batch/v1/namespaces/shop/cronjobs/nightly-report';
 
-describe('actions of a workload in the console', () => {
+describe('the action bar of a workload in the console', () => {
   const { demo, page } = loggedIn('admin', storefront);
   const choose = async (action: string) => {
     await press(page, 'More actions');
@@ -178,7 +178,7 @@ describe('selected workloads in the console', () => {
   });
 });
 
-describe('Jobs in the console', () => {
+describe('the page of a Job or CronJob in the console', () => {
   const { demo, page } = loggedIn('admin', '/r/batch/v1/cronjobs/ns/shop/nightly-report');
   const choose = async (action: string) => {
     if (action !== 'Run now') await press(page, 'More actions');

@@ -15,7 +15,7 @@ interface Stored {
 
 const valueAt = (object: object, path: string): unknown => path.split('.').reduce<unknown>((value, name) => Object(value)[name], object);
 
-describe('users on the console', () => {
+describe('the part of the console for users', () => {
   const { browser, demo, visitor, page } = loggedIn('manager', '/users', { users: 30 });
   // The controller may write the status of a user meanwhile. The page repeats its change then.
   before(() => {

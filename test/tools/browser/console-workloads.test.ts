@@ -5,7 +5,7 @@ import { barriers } from './axe.ts';
 import { tableOf } from './cluster-answers.ts';
 import { loggedIn, press } from './demo.ts';
 
-describe('workloads in the console', () => {
+describe('the page of a workload in the console', () => {
   const { demo, page } = loggedIn('admin', '/');
   const open = (path: string) => page.goto(`${demo.url}${path}`);
   const pods = () => page.getByRole('table', { name: 'Pods' });
@@ -145,7 +145,7 @@ describe('workloads in the console', () => {
   });
 });
 
-describe('workloads in the console of a caller without rights', () => {
+describe('the page of a workload in the console of a caller without rights', () => {
   const { demo, visitor, page } = loggedIn('nobody', '/');
   // The page requests its object before the rights are known.
   before(() => {

@@ -29,7 +29,7 @@ const configs: Record<string, Record<string, unknown>> = {
 };
 
 /** Decisions of src/config that templates repeat, for each kind of configuration. */
-describe('the chart decides like src/config', () => {
+describe('the chart, which decides like src/config', () => {
   for (const [name, settings] of Object.entries(configs)) {
     const config = parseConfig({ yaml: stringify({ server: { publicURL }, ...settings }) });
     const rendered = () =>

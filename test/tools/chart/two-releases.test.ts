@@ -104,7 +104,7 @@ describe('two releases of the chart in one cluster', () => {
   }
 
   for (const { name, namespace } of releases) {
-    it(`lets ${name} write Users, passwords and Factors`, async () => {
+    it(`let ${name} write Users, passwords and Factors`, async () => {
       const { url, email } = running.find((release) => release.name === name) as Running;
       const browser = new Browser(url, [url]);
       const begun = await browser.get(`${url}/api/v2/token/login?token_storage=cookie&prompt=enrol&factor=totp`);
@@ -128,7 +128,7 @@ describe('two releases of the chart in one cluster', () => {
       expect(secrets.match(/secret\/user-password-/g)).to.have.length(2);
     });
 
-    it(`keeps administrators of the cluster from writing passwords and Factors in ${namespace}`, async () => {
+    it(`keep administrators of the cluster from writing passwords and Factors in ${namespace}`, async () => {
       const secret = JSON.stringify({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'user-password-x', namespace } });
 
       for (const object of [factor(namespace), secret])

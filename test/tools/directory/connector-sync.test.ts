@@ -42,7 +42,7 @@ const listing = (uids: readonly string[], more: Partial<Listing> = {}): Listing 
   ...more,
 });
 
-describe('synchronising users with a listing', () => {
+describe('the synchronisation of users with a listing', () => {
   const cluster = forSuite(() => apiServer());
   let admin: ClusterAdmin;
   let apiServerClient: KubernetesClient;

@@ -6,7 +6,7 @@ import { shells } from './shell.ts';
 const languages = ['md', 'sh', 'yaml', 'json', 'js', 'ts', 'html', 'text', 'go', 'python', 'nginx', 'regex'];
 const isSkipped = ({ place }: Page['commands'][number]) => place !== undefined && 'skip' in place;
 
-describe('the pages of the documentation', () => {
+describe('each page of the documentation', () => {
   for (const { path, commands, blocks } of pages())
     describe(path, () => {
       it('states the place of all its commands', () => {

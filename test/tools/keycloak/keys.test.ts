@@ -10,7 +10,7 @@ for (const credentials of bothCredentials) {
   describe(`keys of Keycloak that change, ${credentials}`, () => {
     const { all, service, realm } = atKeycloak(credentials);
 
-    it('accepts logins with new keys, and tokens of the old ones as long as Keycloak publishes them', async () => {
+    it('verify logins with new keys, and tokens of the old ones as long as Keycloak publishes them', async () => {
       const { keycloak } = all;
       const person = await realm.person('kim', { groups: ['dev'] });
       const before = await logIn(service, { keycloak, person, storage: 'local' });

@@ -10,7 +10,7 @@ import { type KubectlTarget, kubectl as run } from '../../../support/kubectl.ts'
 const resources = { requests: { cpu: '100m', memory: '64Mi' } };
 const containers = [{ name: 'web', image: 'registry.example.com/storefront:1', resources }];
 
-describe('kubectl and workloads of the embedded cluster', () => {
+describe('kubectl, with workloads of the embedded cluster', () => {
   const cluster = forSuite(() => Cluster.start({ hasWorkloads: true }));
   let directory: string;
   let target: KubectlTarget;
