@@ -2,7 +2,7 @@ import { formReader } from '@atrium/http/body.ts';
 import { methodNotAllowed } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
 import type { ClientMetadata, default as Provider } from 'oidc-provider';
-import { subjectOf } from '../users/record/subject-name.ts';
+import { recordOf, subjectOf } from '../users/record/subject-name.ts';
 import { typedAddress } from '../users/record/typed-address.ts';
 import { resultOf } from './account.ts';
 import { codesStep, newFactorStep } from './new-factor-step.ts';
@@ -101,7 +101,17 @@ export async function answerLoginPage(parts: LoginPageParts, ctx: Context, provi
   if (outcome !== undefined) parts.views.send(ctx, refuse(parts, visit, typedAddress(form.get('email') ?? ''), outcome));
 }
 
+/** Returns the address of the user who is logged in. Without one, the provider asks for a login. */
+function loggedInEmail({ accounts }: LoginPageParts, { interaction }: Visit): string {
+  const subject = interaction.session?.accountId;
+  return (subject === undefined ? undefined : accounts.get(recordOf(subject).name)?.email) ?? '';
+}
+
 const firstPage = (parts: LoginPageParts, visit: Visit) =>
   visit.interaction.prompt.name === 'consent'
-    ? consentPage(textsOf(parts, visit), visit.clientName, formTargetsOf(visit))
+    ? consentPage(textsOf(parts, visit), {
+        client: visit.clientName,
+        email: loggedInEmail(parts, visit),
+        formTargets: formTargetsOf(visit),
+      })
     : steps.password.show(parts, visit);

@@ -68,11 +68,19 @@ export function explain(texts: Texts, problem: LoginProblem, { failures, windowS
   return html`<p>${texts.t('identity.refused')}</p><p>${rule}</p>`;
 }
 
-export const consentPage = (texts: Texts, client: string, formTargets: readonly string[]): Page => ({
+interface ConsentForm {
+  /** Name of the relying party. */
+  client: string;
+  /** Address of the user who is logged in. */
+  email: string;
+  formTargets: readonly string[];
+}
+
+export const consentPage = (texts: Texts, { client, email, formTargets }: ConsentForm): Page => ({
   texts,
   heading: texts.t('identity.consentTitle'),
   formTargets,
-  content: html`<p>${texts.t('identity.consent', { client })}</p>
+  content: html`<p>${texts.t('identity.consent', { client, email })}</p>
 <form method="post">
 <button>${texts.t('identity.proceed')}</button>
 <button class="second" name="cancel" value="yes">${texts.t('identity.cancel')}</button>
@@ -184,16 +192,18 @@ ${hidden('xsrf', secret)}
 export interface AskingDevice {
   /** Name of the relying party. */
   client: string;
+  /** Address of the user who is logged in; undefined if a login follows. */
+  email: string | undefined;
   /** User code, as the device shows it. */
   code: string;
   /** Time and address of the device's request; undefined if they are not known. */
   begun: { secondsAgo: number; address: string; isElsewhere: boolean } | undefined;
 }
 
-export const deviceConfirmPage = (texts: Texts, { action, secret }: ProviderForm, { client, code, begun }: AskingDevice): Page => ({
+export const deviceConfirmPage = (texts: Texts, { action, secret }: ProviderForm, { client, email, code, begun }: AskingDevice): Page => ({
   texts,
   heading: texts.t('identity.deviceConfirmTitle'),
-  content: html`<p>${texts.t('identity.deviceConfirm', { client })}</p>
+  content: html`<p>${email === undefined ? texts.t('identity.deviceConfirm', { client }) : texts.t('identity.deviceConfirmAs', { client, email })}</p>
 <p class="code">${code}</p>
 ${begun && html`<p>${texts.t('identity.deviceBegun', { ago: durationText(texts, begun.secondsAgo), address: begun.address })}</p>`}
 <p class="bad">${begun?.isElsewhere && html`${texts.t('identity.deviceElsewhere')} `}${texts.t('identity.deviceWarning')}</p>

@@ -98,7 +98,7 @@ export function createProvider(parts: ProviderParts): Provider {
       resourceIndicators: { enabled: false },
       revocation: { enabled: true, allowedPolicy: (_ctx, client, token) => token.clientId === client.clientId },
       rpInitiatedLogout: endSessionPages(views),
-      deviceFlow: { ...devicePages(views, parts.now), enabled: true, deviceInfo: (ctx) => admitDevice(ctx, parts.deviceCodes) },
+      deviceFlow: { ...devicePages(views, parts), enabled: true, deviceInfo: (ctx) => admitDevice(ctx, parts.deviceCodes) },
     },
   });
   for (const model of presentedModels)

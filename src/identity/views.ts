@@ -1,7 +1,7 @@
 import { networkOf } from '@atrium/http/client-address.ts';
 import { reader } from '@atrium/objects/reader.ts';
 import type { Context } from 'koa';
-import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
+import type { Configuration, FindAccount, KoaContextWithOIDC } from 'oidc-provider';
 import { z } from 'zod';
 import type { Texts } from '../texts/texts.ts';
 import { errors, type ProviderError } from './oidc-provider.ts';
@@ -96,8 +96,13 @@ export const endSessionPages = (views: Views): NonNullable<Features['rpInitiated
   postLogoutSuccessSource: (ctx) => views.send(ctx, pages.donePage(views.texts(ctx), views.consoleURL)),
 });
 
+interface DeviceParts {
+  findAccount: FindAccount;
+  now: () => Date;
+}
+
 /** Returns the pages of the device flow (RFC 8628, 3.3). */
-export const devicePages = (views: Views, now: () => Date): NonNullable<Features['deviceFlow']> => ({
+export const devicePages = (views: Views, { findAccount, now }: DeviceParts): NonNullable<Features['deviceFlow']> => ({
   userCodeInputSource(ctx, _form, out, error) {
     const { session } = ctx.oidc;
     if (error !== undefined && out !== undefined && session !== undefined && session.exp === undefined) {
@@ -110,12 +115,20 @@ export const devicePages = (views: Views, now: () => Date): NonNullable<Features
     const code = typeof ctx.state.userCode === 'string' ? ctx.state.userCode : codeOf(error);
     views.send(ctx, pages.deviceCodePage(texts, formOf(ctx, 'code_verification'), code, error && problemOf(texts, error, out)));
   },
-  userCodeConfirmSource(ctx, _form, client, device, code) {
-    const asking = { client: nameOf(client), code, begun: deviceRequestOf(ctx, device, now()) };
+  async userCodeConfirmSource(ctx, _form, client, device, code) {
+    const email = await loggedInEmail(ctx, findAccount);
+    const asking = { client: nameOf(client), email, code, begun: deviceRequestOf(ctx, device, now()) };
     views.send(ctx, pages.deviceConfirmPage(views.texts(ctx), formOf(ctx, 'code_verification'), asking));
   },
   successSource: (ctx) => views.send(ctx, pages.deviceDonePage(views.texts(ctx))),
 });
+
+async function loggedInEmail(ctx: KoaContextWithOIDC, findAccount: FindAccount): Promise<string | undefined> {
+  const subject = ctx.oidc.session?.accountId;
+  const account = subject === undefined ? undefined : await findAccount(ctx, subject);
+  const claims = await account?.claims('userinfo', 'email', {}, []);
+  return typeof claims?.email === 'string' ? claims.email : undefined;
+}
 
 const readDevice = reader(z.object({ source: z.string() }));
 

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { z } from 'zod';
 import { forSuite } from '../../support/for-suite.ts';
+import type { Browser } from './browser.ts';
 import { Issuers } from './issuers.ts';
 import { claimsOf, RelyingParty, tokensOf } from './relying-party.ts';
 
@@ -54,7 +55,7 @@ describe('the device flow', () => {
   });
 
   describe('the question whether that is the device', () => {
-    const ask = async (beginner: string, headers: Record<string, string>) => {
+    const ask = async (beginner: string, headers: Record<string, string>, prepare?: (browser: Browser) => Promise<unknown>) => {
       const authorized = await fetch(`${issuers.issuer}/device/auth`, {
         method: 'POST',
         headers: { 'x-forwarded-for': beginner, 'user-agent': 'Your bank <b>asks you to go on</b>' },
@@ -62,6 +63,7 @@ describe('the device flow', () => {
       });
       const { user_code: userCode, verification_uri: uri } = authorization.parse(await authorized.json());
       const browser = issuers.browser(headers);
+      await prepare?.(browser);
       return browser.submit(await browser.get(uri), { user_code: userCode });
     };
 
@@ -74,6 +76,13 @@ describe('the device flow', () => {
       expect(body).to.not.contain('another network');
       // The page quotes no text of the program that began the flow.
       expect(body).to.not.contain('bank');
+    });
+
+    it('names the user of a browser that is logged in', async () => {
+      const headers = { 'x-forwarded-for': '192.0.2.7', 'accept-language': 'en' };
+      const { body } = await ask('192.0.2.7', headers, (browser) => new RelyingParty({ issuer: issuers.issuer }).code(browser, jane));
+
+      expect(body).to.contain(`kubectl wants to log in as ${jane.email}.`);
     });
 
     it('says so where it was begun in another network', async () => {

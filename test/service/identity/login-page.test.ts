@@ -202,11 +202,12 @@ describe('the login page', () => {
     for (const { name } of browser.cookies) expect(name).to.match(/^atrium_(identity_[a-z_]+|browser)_[0-9a-f]{8}(_|\.sig|$)/);
   });
 
-  it('asks before a program on the same machine gets to use a session', async () => {
+  it('asks before a program on the same machine gets to use a session, and names program and user', async () => {
     const browser = issuers.browser();
     await party().code(browser, jane);
     const page = await browser.get(party('kubectl').authorizationURL());
     expect(page.body).to.match(/<h1>Fortfahren\?<\/h1>/);
+    expect(page.body).to.contain(`kubectl möchte Sie als ${jane.email} anmelden.`);
     const end = await browser.submit(page, {});
 
     expect(end.url.host).to.equal('127.0.0.1:8000');
