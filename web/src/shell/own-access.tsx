@@ -3,8 +3,9 @@
  */
 import { batch, signal, useSignal, useSignalEffect } from '@preact/signals';
 import { Timer, TriangleAlert } from 'lucide';
-import { api, bodyOf } from '../api/client';
+import { api, bodyOf, storageKey } from '../api/client';
 import { followSet } from '../api/live-set';
+import { inOneTab } from '../api/one-tab';
 import { type AccessRequest, endRequest, inbox, isUnreviewed, ownRequests, placeOf } from '../app/own-requests';
 import { refreshRights } from '../app/rights';
 import { href } from '../app/router';
@@ -37,45 +38,75 @@ function tellChanges(before: readonly AccessRequest[], now: readonly AccessReque
   if (begun.length + ended.length > 0) for (const ms of refreshedAfterMs) setTimeout(refreshRights, ms);
 }
 
+type Rows = readonly AccessRequest[];
+
+/** Message between the tabs of a browser: a question, or the rows of the tab that follows the lists. */
+interface TabRows {
+  record: string;
+  own?: Rows;
+  inbox?: Rows;
+}
+
 /**
- * Follows the user's requests and the inbox.
+ * Follows the user's requests and the inbox, in one tab for all of this browser.
  *
  * @param record name of the User record
  * @param isLive false where live lists are switched off
  * @returns a function that stops it
  */
 export function followOwnAccess(record: string, isLive: boolean): () => void {
-  const path = 'auth/v1/accessrequests';
-  const own = { fieldSelector: `spec.record=${record}` };
+  const channel = new BroadcastChannel(storageKey('own-access'));
+  let known: TabRows = { record };
   let isFirst = true;
-  const stops = [
-    followSet<AccessRequest>({
-      read: (signal) => bodyOf(api.GET('/auth/v1/accessrequests', { params: { query: { ...own, limit } }, signal })),
-      address: isLive ? (resourceVersion) => `${path}?${new URLSearchParams({ ...own, watch: 'true', resourceVersion })}` : undefined,
-      onRows(rows) {
-        const next = rows.filter(concerns);
-        if (!isFirst) tellChanges(ownRequests.peek(), next);
-        isFirst = false;
-        ownRequests.value = next;
-      },
-    }),
-    followSet<AccessRequest>({
-      read: (signal) => bodyOf(api.GET('/auth/v1/accessrequests', { params: { query: { inbox: 'true', limit } }, signal })),
-      address: isLive
-        ? (resourceVersion) => `${path}?${new URLSearchParams({ inbox: 'true', watch: 'true', resourceVersion })}`
-        : undefined,
-      onRows(rows) {
-        inbox.value = rows;
-      },
-    }),
-  ];
+  let isFollowing = false;
+  const take = ({ own, inbox: waiting }: Partial<TabRows>) => {
+    if (waiting) inbox.value = waiting;
+    if (own === undefined) return;
+    if (!isFirst) tellChanges(ownRequests.peek(), own);
+    isFirst = false;
+    ownRequests.value = own;
+  };
+  const tell = (rows: Partial<TabRows>) => {
+    known = { ...known, ...rows };
+    take(rows);
+    channel.postMessage({ record, ...rows });
+  };
+  channel.addEventListener('message', ({ data }: MessageEvent<TabRows>) => {
+    if (data.record !== record) return;
+    if (data.own || data.inbox) take(data);
+    else if (isFollowing) channel.postMessage(known);
+  });
+  channel.postMessage({ record });
+  const stop = inOneTab('own-access', () => {
+    isFollowing = true;
+    const stops = followLists(record, isLive, tell);
+    return () => {
+      isFollowing = false;
+      for (const end of stops) end();
+    };
+  });
   return () => {
-    for (const stop of stops) stop();
+    stop();
+    channel.close();
     batch(() => {
       ownRequests.value = [];
       inbox.value = [];
     });
   };
+}
+
+function followLists(record: string, isLive: boolean, tell: (rows: Partial<TabRows>) => void): (() => void)[] {
+  const path = 'auth/v1/accessrequests';
+  const address = (query: Record<string, string>) =>
+    isLive ? (resourceVersion: string) => `${path}?${new URLSearchParams({ ...query, watch: 'true', resourceVersion })}` : undefined;
+  const own = { fieldSelector: `spec.record=${record}` };
+  const waiting = { inbox: 'true' as const };
+  const read = (query: typeof own | typeof waiting) => (signal: AbortSignal) =>
+    bodyOf(api.GET('/auth/v1/accessrequests', { params: { query: { ...query, limit } }, signal }));
+  return [
+    followSet<AccessRequest>({ read: read(own), address: address(own), onRows: (rows) => tell({ own: rows.filter(concerns) }) }),
+    followSet<AccessRequest>({ read: read(waiting), address: address(waiting), onRows: (rows) => tell({ inbox: rows }) }),
+  ];
 }
 
 const now = signal(Date.now());

@@ -58,8 +58,11 @@ export async function warningGroups(kind: Kind, signal: AbortSignal): Promise<Fi
   return { count: groupsOf(items).length, isPart: Boolean(metadata.continue) };
 }
 
+/** A page after the last one has the number of all rows, and no row. */
+const countOnly = { limit: 1, page: 1_000_000 };
+
 export async function failedBindings(signal: AbortSignal): Promise<Figure> {
-  const query = { filterBy: ['phase,Failed'], limit: 1, page: 1 };
+  const query = { filterBy: ['phase,Failed'], ...countOnly };
   const { total } = await bodyOf(api.GET('/auth/v2/userbindings', { params: { query }, signal }));
   return { count: total, isPart: false };
 }
@@ -67,7 +70,7 @@ export async function failedBindings(signal: AbortSignal): Promise<Figure> {
 export const lockedUsers = (signal: AbortSignal): Promise<Figure> => usersIn('Locked', signal);
 
 export async function usersIn(phase: string, signal: AbortSignal): Promise<Figure> {
-  const query = { filterBy: [`phase,${phase}`], limit: 1, page: 1 };
+  const query = { filterBy: [`phase,${phase}`], ...countOnly };
   const { total } = await bodyOf(api.GET('/auth/v2/users', { params: { query }, signal }));
   return { count: total, isPart: false };
 }
