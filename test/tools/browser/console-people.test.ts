@@ -91,19 +91,23 @@ describe('the people pages of the console', () => {
     expect(visitor.complaints.splice(0)).to.deep.equal([]);
   });
 
-  it('N5 show the expiry of the session, not of its token, on the first page', async () => {
+  it('N5 show the end of the session, not of its token, on the first page and in the list of sessions', async () => {
     const { page } = await as('manager');
     const asked = page.waitForResponse((response) => response.url().includes('/auth/v1/sessions'));
     await page.goto(`${demo.url}/`);
-    const ending = z.object({ items: z.array(z.object({ current: z.boolean().optional(), spec: z.object({ expiration: z.string() }) })) });
+    const ending = z.object({
+      items: z.array(z.object({ current: z.boolean().optional(), spec: z.object({ idleExpiration: z.string() }) })),
+    });
     const current = ending.parse(await (await asked).json()).items.find((session) => session.current);
-    const hours = (Date.parse(current?.spec.expiration ?? '') - Date.now()) / 3_600_000;
+    const hours = (Date.parse(current?.spec.idleExpiration ?? '') - Date.now()) / 3_600_000;
     expect(hours).to.be.above(1);
     const shown = page.locator('.facts div, .facts', { hasText: 'Session until' }).last();
     const expected = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' }).format(
-      new Date(current?.spec.expiration ?? ''),
+      new Date(current?.spec.idleExpiration ?? ''),
     );
     await shown.getByText(expected).waitFor();
+    await page.goto(`${demo.url}/sessions`);
+    await page.getByRole('row').filter({ hasText: 'This device' }).getByText(expected).waitFor();
   });
 
   it('announce a new group in a list, and show it on request', async () => {

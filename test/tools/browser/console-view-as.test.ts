@@ -89,6 +89,19 @@ describe('a view as another user, in the console', () => {
     expect(wrong).to.deep.equal([]);
   });
 
+  it('shows the user on the overview, and no name, role, session or count of the caller', async () => {
+    await page.goto(demo.url);
+    const main = page.locator('main');
+    await main.getByRole('region', { name: 'User', exact: true }).getByText(jane).waitFor();
+    await main.getByRole('region', { name: 'Roles', exact: true }).getByText('admin', { exact: true }).waitFor();
+    await main.getByRole('region', { name: 'Workloads that are not ready' }).getByText('cart').waitFor();
+    const text = (await main.textContent()) ?? '';
+    expect(text).to.include('dev, oncall, local:dev, local:oncall');
+    expect(text).not.to.match(/Ada|admin@example\.com|cluster-admin|Session until|Change password|Locked|Failed bindings/);
+    expect(await barriers(page)).to.deep.equal([]);
+    expect(await misplaced(page)).to.deep.equal([]);
+  });
+
   it('shows what the user sees: no Secrets, and no page of the cluster that only the caller sees', async () => {
     await page.goto(`${demo.url}/r/core/v1/secrets`);
     await page.getByText('You may not').first().waitFor();

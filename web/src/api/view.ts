@@ -10,6 +10,8 @@ export interface View {
   /** User name in Kubernetes. */
   readonly user: string;
   readonly groups: readonly string[];
+  /** Name of the User record; undefined for a group. */
+  readonly record?: string | undefined;
   /** Name of the caller, for whom alone the view is valid. */
   readonly by: string;
   /** End in milliseconds since 1970. */
@@ -74,9 +76,8 @@ export const viewHeaders = ({ user, groups }: Pick<View, 'user' | 'groups'>): [s
 ];
 
 /** Begins a view at the first page. */
-export function startView(view: Pick<View, 'user' | 'groups' | 'by'>): void {
-  const { user, groups, by } = view;
-  sessionStorage.setItem(viewKey, JSON.stringify({ user, groups, by, until: Date.now() + lifetimeMs }));
+export function startView(view: Omit<View, 'until'>): void {
+  sessionStorage.setItem(viewKey, JSON.stringify({ ...view, until: Date.now() + lifetimeMs }));
   location.assign(base);
 }
 

@@ -38,6 +38,9 @@ export const problemAside = signal<Problem | 'cancelled'>();
 /** True while the password must be changed, and nothing else is allowed. */
 export const isPasswordDue = signal(false);
 
+/** Returns the end of a session that is not used any more. Use puts it off, up to `spec.expiration`. */
+export const endOf = ({ spec }: Schemas['Session']): string => spec.idleExpiration ?? spec.expiration;
+
 /** Requirements of a login beyond the identity of the user. */
 type Wanted = StepUp & Pick<NonNullable<paths['/api/v2/token/login']['get']['parameters']['query']>, 'prompt' | 'factor' | 'issuer'>;
 

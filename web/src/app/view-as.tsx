@@ -15,6 +15,8 @@ interface Target {
   /** User name in Kubernetes. */
   user: string;
   groups: readonly string[];
+  /** Name of the User record. */
+  record?: string;
 }
 
 const kinds = { user: 'users', group: 'groups' } as const;
@@ -40,7 +42,7 @@ interface ViewAsProps extends Target {
 const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
 
 /** Dialog that begins a view, once the cluster has accepted it. */
-export function ViewAs({ title, user, groups, onClose }: ViewAsProps) {
+export function ViewAs({ title, user, groups, record, onClose }: ViewAsProps) {
   const isStarting = useSignal(false);
   async function start(signal: AbortSignal): Promise<void> {
     const headers = [...viewHeaders({ user, groups }), ['Content-Type', 'application/json']] as [string, string][];
@@ -49,7 +51,7 @@ export function ViewAs({ title, user, groups, onClose }: ViewAsProps) {
     });
     signal.throwIfAborted();
     isStarting.value = true;
-    startView({ user, groups, by: person.value?.name ?? '' });
+    startView({ user, groups, record, by: person.value?.name ?? '' });
   }
   return (
     <Dialog title={title} onClose={onClose}>

@@ -36,7 +36,7 @@ export function useMenu() {
         ...(place === 'cluster' ? ofCluster : []),
         ...entries
           .filter(({ feature }) => feature === undefined || (feature === 'accessRequests' ? hasRequests : isOn(feature)))
-          .map(({ to, label: key, icon }): ShownEntry => ({ to, icon, text: t(key), badge: to === '/requests' ? waiting() : undefined })),
+          .map(({ to, label: key, icon }): ShownEntry => ({ to, icon, text: t(key), ...(to === '/requests' && waiting(to)) })),
         ...(place === undefined ? [] : entriesUnder(place)).map(
           (entry): ShownEntry => ({ to: entry.to, icon: Puzzle, text: entry.label() }),
         ),
@@ -45,7 +45,9 @@ export function useMenu() {
     .filter(({ entries }) => entries.length > 0);
 }
 
-function waiting(): ShownEntry['badge'] {
+/** Number of requests that wait for the user. While there is one, the entry leads to what it counts. */
+function waiting(within: string): Partial<ShownEntry> {
   const { length } = inbox.value;
-  return length > 0 ? { count: count(length), label: t('requests.waiting', { count: length }) } : undefined;
+  if (length === 0) return {};
+  return { to: `${within}?view=inbox`, within, badge: { count: count(length), label: t('requests.waiting', { count: length }) } };
 }

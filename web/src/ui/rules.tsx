@@ -22,13 +22,26 @@ export function RulesOf({ role }: { role: string }) {
   useRights(role ? [right] : []);
   const load = useLoad(role && may(right) ? `clusterrole/${role}` : undefined, async (signal) => ({ found: await roleOf(role, signal) }));
   if (!role) return null;
-  if (may(right) === false) return <p class="muted">{t('rules.mayNot')}</p>;
+  if (may(right) === false) return <UnreadRules role={role} />;
   const { value: problem } = load.error;
   if (load.data.value === undefined && problem) return <Failure problem={problem} onRetry={load.reload} />;
   if (load.data.value === undefined) return <Skeleton rows={3} />;
   const { found } = load.data.value;
   if (found === undefined) return <p class="muted">{t('rules.missing')}</p>;
   return <RuleList rules={found.rules ?? []} />;
+}
+
+const usualRules = { view: 'rules.view', edit: 'rules.edit', admin: 'rules.admin', 'cluster-admin': 'rules.clusterAdmin' } as const;
+
+/** Describes what Kubernetes gives to the role by default, because the caller may not read its rules. */
+function UnreadRules({ role }: { role: string }) {
+  const usual = Object.entries(usualRules).find(([name]) => name === role)?.[1];
+  return (
+    <>
+      <p class="muted">{t('rules.mayNot', { role })}</p>
+      {usual && <p>{t(usual)}</p>}
+    </>
+  );
 }
 
 export type Rules = NonNullable<ClusterRole['rules']>;

@@ -4,10 +4,11 @@ import { api, bodyOf } from '../../api/client';
 import { fetchKinds } from '../../api/kinds';
 import { type Load, useLoad } from '../../api/load';
 import { useFeatures, useVersion } from '../../api/version';
+import { type View, viewed } from '../../api/view';
 import { OwnPassword } from '../../app/own-password';
 import { may, useRights } from '../../app/rights';
 import { href } from '../../app/router';
-import { type Person, person } from '../../app/session';
+import { endOf, type Person, person } from '../../app/session';
 import { count, dateTime, t } from '../../text/text';
 import { Button, LinkButton } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
@@ -28,7 +29,9 @@ const isLocal = ({ ext }: Person): boolean => ext.user !== undefined && ['', 'lo
 export function Page() {
   useRights([listRight]);
   const kinds = useLoad('kinds', fetchKinds).data.value;
-  const mayCount = may(listRight) === true;
+  const view = viewed.value;
+  // Users are counted for the caller alone.
+  const mayCount = view === undefined && may(listRight) === true;
   const locked = useLoad(mayCount ? 'overview/locked' : undefined, lockedUsers);
   const who = person.value;
   if (!who) return null;
@@ -36,20 +39,33 @@ export function Page() {
   return (
     <section class="page">
       <header class="page-head">
-        <h1 tabIndex={-1}>{t('overview.hello', { name: ext.display_name || who.name })}</h1>
+        <h1 tabIndex={-1}>{view ? t('overview.title') : t('overview.hello', { name: ext.display_name || who.name })}</h1>
       </header>
       <Tiles kinds={kinds} locked={locked} />
       <div class="cards">
         {kinds && <NotReadyWorkloads kinds={kinds} />}
-        <OwnAccount of={who} />
-        <Due user={isLocal(who) ? (ext.user ?? '') : ''} />
-        {ext.user && <OwnRoles />}
+        {view ? <ViewedUser of={view} /> : <OwnAccount of={who} />}
+        {!view && <Due user={isLocal(who) ? (ext.user ?? '') : ''} />}
+        {view ? view.record && <RolesOf record={view.record} /> : ext.user && <RolesOf />}
         {mayCount && <Counts locked={locked} />}
       </div>
       <Versions />
     </section>
   );
 }
+
+/** Shows the user whose view of the cluster this tab has. */
+const ViewedUser = ({ of: { user, groups } }: { of: View }) => (
+  <section class="card" aria-labelledby="who-title">
+    <h2 id="who-title">{t('view.user')}</h2>
+    <Facts
+      of={[
+        [t('overview.inKubernetes'), <code key="name">{user}</code>],
+        [t('users.groups'), groups.join(', ') || t('users.noGroups')],
+      ]}
+    />
+  </section>
+);
 
 /** Shows the caller's account, and the way to its password and second factors. */
 function OwnAccount({ of: who }: { of: Person }) {
@@ -113,25 +129,26 @@ function ChangePassword({ onClose }: { onClose: () => void }) {
   );
 }
 
-/** Returns when the session expires at the latest. Its token, which is renewed, expires sooner. */
+/** Returns when this session ends. Its token, which is renewed, expires sooner. */
 async function endOfSession(signal: AbortSignal): Promise<string> {
   const { items } = await bodyOf(api.GET('/auth/v1/sessions', { params: { query: { limit: 200 } }, signal }));
   const current = items.find((session) => session.current);
-  return current ? dateTime(current.spec.expiration) : '';
+  return current ? dateTime(endOf(current)) : '';
 }
 
-/** Shows the roles that bindings grant to the caller, by place. */
-function OwnRoles() {
-  const load = useLoad('roles/own', (signal) => bodyOf(api.GET('/auth/v1/usersroles', { signal })));
+/** Shows the roles that bindings grant to the caller or to the user of a record, by place. */
+function RolesOf({ record }: { record?: string }) {
+  const query = record === undefined ? {} : { name: record };
+  const load = useLoad(`roles/of/${record ?? ''}`, (signal) => bodyOf(api.GET('/auth/v1/usersroles', { params: { query }, signal })));
   return (
     <section class="card" aria-labelledby="roles-title">
-      <h2 id="roles-title">{t('overview.roles')}</h2>
+      <h2 id="roles-title">{t(record ? 'user.roles' : 'overview.roles')}</h2>
       <Loaded load={load}>
         {({ items }) => {
           const places = Map.groupBy(items, ({ namespace }) => namespace);
           return items.length === 0 ? (
             <>
-              <p>{t('overview.noRoles')}</p>
+              <p>{t(record ? 'roles.none' : 'overview.noRoles')}</p>
               <p>
                 <a href={href('/access')}>{t('state.myAccess')}</a>
               </p>

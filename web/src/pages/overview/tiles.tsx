@@ -4,6 +4,7 @@ import { type Load, refetch, useLoad } from '../../api/load';
 import { getJson } from '../../api/objects';
 import { usePoll } from '../../api/poll';
 import { useFeatures } from '../../api/version';
+import { viewed } from '../../api/view';
 import { may, type Right, useRights } from '../../app/rights';
 import { href } from '../../app/router';
 import { count, type Key, t } from '../../text/text';
@@ -49,14 +50,15 @@ const tiles: readonly Tile[] = [
 /** All figures of the page, and its table of workloads. */
 const figures = { reload: () => refetch('overview/') };
 
-/** Shows figures of the cluster and of its users, as far as the caller may list them. */
+/** Shows figures of the cluster and of its users, as far as the caller may list them. A view has no figures of the service's own lists. */
 export function Tiles({ kinds, locked }: { kinds: readonly Kind[] | undefined; locked: Load<Figure> }) {
   useRights(tiles.map(({ right }) => right));
   const isOn = useFeatures();
   usePoll(figures);
   const shown = tiles.flatMap((tile) => {
     const kind = kinds?.find(({ group, resource }) => group === tile.right.group && resource === tile.right.resource);
-    const isThere = tile.right.group === undefined ? tile.feature === undefined || isOn(tile.feature) : kind !== undefined;
+    const isOfService = viewed.value === undefined && (tile.feature === undefined || isOn(tile.feature));
+    const isThere = tile.right.group === undefined ? isOfService : kind !== undefined;
     return isThere && may(tile.right) ? [<TileOf key={tile.id} tile={tile} kind={kind} locked={locked} />] : [];
   });
   if (shown.length === 0 && kinds === undefined) return null;

@@ -101,6 +101,22 @@ function Views({ current }: { current: View }) {
   );
 }
 
+const whoOf = ({ spec: { requester, reason } }: AccessRequest) => (
+  <>
+    {requester}
+    {reason && <span class="on-phone">: {reason}</span>}
+  </>
+);
+
+/** Requests in the inbox have no end yet. */
+const ends: Column<AccessRequest> = {
+  id: 'until',
+  title: t('requests.ends'),
+  sortBy: 'until',
+  isMinor: true,
+  cell: ({ status }) => <Ago since={status?.ended ?? status?.until} />,
+};
+
 const columns = (view: View): readonly Column<AccessRequest>[] => [
   {
     id: 'role',
@@ -118,17 +134,10 @@ const columns = (view: View): readonly Column<AccessRequest>[] => [
     ),
   },
   { id: 'where', title: t('roles.where'), isMinor: true, cell: placeOf },
-  ...(view === 'mine'
-    ? []
-    : [{ id: 'who', title: t('requests.requester'), sortBy: 'requester', cell: ({ spec }: AccessRequest) => spec.requester }]),
+  ...(view === 'mine' ? [] : [{ id: 'who', title: t('requests.requester'), sortBy: 'requester', cell: whoOf }]),
+  { id: 'reason', title: t('requests.why'), cell: ({ spec: { reason } }) => <span title={reason}>{reason}</span> },
   { id: 'phase', title: t('users.phase'), sortBy: 'phase', cell: (request) => <RequestPhase request={request} /> },
-  {
-    id: 'until',
-    title: t('requests.ends'),
-    sortBy: 'until',
-    isMinor: true,
-    cell: ({ status }) => <Ago since={status?.ended ?? status?.until} />,
-  },
+  ...(view === 'inbox' ? [] : [ends]),
   {
     id: 'created',
     title: t('requests.asked'),

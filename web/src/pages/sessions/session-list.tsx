@@ -2,6 +2,7 @@ import { api, bodyOf, type Schemas } from '../../api/client';
 import { refetch } from '../../api/load';
 import { windowSize } from '../../api/windows';
 import { type List, ListPart } from '../../app/list-page';
+import { endOf } from '../../app/session';
 import { dateTime, t } from '../../text/text';
 import { Ago } from '../../ui/age';
 import { useRowAction } from '../../ui/row-action';
@@ -75,7 +76,7 @@ const columns = (): Column<Session>[] => [
     title: t('sessions.began'),
     cell: ({ spec }) => <Ago since={spec.createdAt} />,
   },
-  { id: 'ends', title: t('sessions.ends'), cell: ({ spec }) => dateTime(spec.idleExpiration ?? spec.expiration) },
+  { id: 'ends', title: t('sessions.ends'), cell: (session) => dateTime(endOf(session)) },
 ];
 
 const browsers = [

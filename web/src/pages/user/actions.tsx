@@ -152,7 +152,8 @@ function ViewAsUser({ user, onClose }: ActionProps) {
   );
   const title = t('view.asOf', { name: called(user) });
   const found = load.data.value?.user;
-  if (found) return <ViewAs title={title} user={found.subjectName || subjectOf(user)} groups={found.groups} onClose={onClose} />;
+  if (found)
+    return <ViewAs title={title} user={found.subjectName || subjectOf(user)} groups={found.groups} record={name} onClose={onClose} />;
   return (
     <Dialog title={title} onClose={onClose}>
       {load.error.value ? <Failure problem={load.error.value} onRetry={() => void load.reload()} /> : <Skeleton rows={2} />}

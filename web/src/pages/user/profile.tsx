@@ -29,10 +29,14 @@ function useGroups({ metadata: { name }, status }: Schemas['User']) {
   return { groups: all ?? status?.groups ?? [], isWhole: all !== undefined || (isKnown && load.error.value === undefined) };
 }
 
+/** Groups of a local user that are not local come with the token: this console is not their source. */
+const externalSourceOf = ({ spec }: Schemas['User']): string | undefined =>
+  ['', 'local'].includes(spec.connector_type ?? '') ? undefined : sourceOf(spec);
+
 function useGroupFacts(user: Schemas['User']) {
   const { groups, isWhole } = useGroups(user);
   return [
-    [t('users.groups'), groups.length > 0 && <GroupLinks key="groups" names={groups} source={sourceOf(user.spec)} />],
+    [t('users.groups'), groups.length > 0 && <GroupLinks key="groups" names={groups} source={externalSourceOf(user)} />],
     [t('user.localGroups'), !isWhole && t('user.groupsUnknown')],
   ] as const;
 }
