@@ -1,10 +1,10 @@
 /** The first hour with the console: a user with a role in one namespace is created and logs in, and pages offer by rights. */
 import { expect } from 'chai';
-import type { Page } from 'playwright-core';
 import { z } from 'zod';
 import { eventually } from '../../support/cluster-admin.ts';
 import { barriers } from './axe.ts';
 import { Visitor } from './chromium.ts';
+import { countClicks } from './clicks.ts';
 import { chooseNewPassword, clickBeneath, type Demo, isLoggedIn, loggedIn, press, submitPassword } from './demo.ts';
 
 /** Minimum of clicks for the story. A page that needs another click fails the test. */
@@ -12,18 +12,6 @@ const mostClicks = { administrator: 6, newcomer: 6 };
 
 const deployment = z.object({ spec: z.object({ replicas: z.number() }) });
 const users = z.object({ items: z.array(z.object({ metadata: z.object({ name: z.string() }), spec: z.object({ email: z.string() }) })) });
-
-/** Counts clicks in a page and the following ones. */
-async function countClicks(page: Page): Promise<() => number> {
-  let clicks = 0;
-  await page.exposeFunction('pressed', () => {
-    clicks += 1;
-  });
-  const listens = "addEventListener('pointerdown', () => pressed(), true)";
-  await page.addInitScript(listens);
-  await page.evaluate(listens);
-  return () => clicks;
-}
 
 const fromDemo = (demo: Demo, path: string, init: RequestInit = {}) =>
   fetch(`${demo.url}${path}`, {

@@ -15,6 +15,7 @@ import { startChromium, Visitor } from './chromium.ts';
 
 const infoFile = z.object({
   url: z.string(),
+  kubeconfig: z.string(),
   people: z.array(z.object({ email: z.string(), role: z.string(), password: z.string(), token: z.string() })),
 });
 export type Person = z.output<typeof infoFile>['people'][number];
@@ -38,12 +39,14 @@ const defaults: Omit<SandboxOptions, 'port'> = {
 
 export class Demo {
   readonly url: string;
+  readonly kubeconfig: string;
   readonly #people: readonly Person[];
   readonly #sandbox: Sandbox;
   readonly #directory: string;
 
-  private constructor(sandbox: Sandbox, directory: string, { url, people }: z.output<typeof infoFile>) {
+  private constructor(sandbox: Sandbox, directory: string, { url, kubeconfig, people }: z.output<typeof infoFile>) {
     this.url = url;
+    this.kubeconfig = kubeconfig;
     this.#people = people;
     this.#sandbox = sandbox;
     this.#directory = directory;
