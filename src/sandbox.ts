@@ -228,9 +228,7 @@ function demoConfig({ host, port, url, packageRoot, pluginsCaFile, ldap, isPatie
         audiences: ['kubectl'],
       },
       users: { ldap },
-      ...(options.minimal
-        ? { features: { userBindings: false, accessTokens: false } }
-        : { features: { accessRequests: true }, lists: { preset: 'workloads' } }),
+      profile: options.minimal ? 'minimal' : 'team',
       ...(options.smtpPort !== undefined && {
         smtp: { host: '127.0.0.1', port: options.smtpPort, tls: 'none', from: 'Atrium demo <atrium@example.com>' },
       }),

@@ -122,8 +122,7 @@ describe('the walk "Vera asks, Ada approves, it ends"', () => {
     await press(vera, 'Close');
     const strip = vera.getByRole('region', { name: 'Your access' });
     await strip.getByText('edit, shop, ends in').waitFor();
-    await press(vera, 'More actions');
-    const restart = vera.getByRole('menuitem', { name: 'Restart', exact: true, disabled: false });
+    const restart = vera.locator('.page-head').getByRole('button', { name: 'Restart', exact: true });
     await restart.waitFor();
     await isFit(vera);
     await picture(vera, 'story active');
