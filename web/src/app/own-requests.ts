@@ -9,6 +9,8 @@ export type AccessRequest = Schemas['AccessRequest'];
 export const ownRequests = signal<readonly AccessRequest[]>([]);
 export const inbox = signal<readonly AccessRequest[]>([]);
 
+export const isActive = ({ status }: AccessRequest): boolean => status?.phase === 'Active';
+
 export const isUnreviewed = ({ spec, status }: AccessRequest): boolean => spec.breakGlass === true && status?.review === undefined;
 
 export const placeOf = ({ spec: { scope, namespaces = [] } }: Pick<AccessRequest, 'spec'>): string =>

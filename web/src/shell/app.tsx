@@ -8,6 +8,7 @@ import { useFeature } from '../api/version';
 import { AskFor } from '../app/ask';
 import { setTitle } from '../app/brand';
 import { NoPage } from '../app/no-page';
+import { inbox, isActive, isUnreviewed, ownRequests } from '../app/own-requests';
 import type { PageProps } from '../app/page-props';
 import { path, query } from '../app/router';
 import { isPasswordDue, person } from '../app/session';
@@ -27,20 +28,21 @@ import { StepUpAsked } from './step-up';
 
 refusal.Steps = AskFor;
 
-/** Strip below the header about the user's own access, loaded once the page is rendered. */
+/** Strip below the header about the user's own access, which is followed once the page is rendered. */
 function OwnAccess() {
   const [isOn, isLive] = [useFeature('accessRequests'), useFeature('watch')];
-  const Strip = useSignal<ComponentType | undefined>(undefined);
+  const isWorthAStrip = isOn && (ownRequests.value.some(isActive) || [...ownRequests.value, ...inbox.value].some(isUnreviewed));
+  const strip = useLoad(isWorthAStrip ? 'own access' : undefined, () => import('./own-access'));
+  const Strip = strip.data.value?.OwnAccess;
   const record = person.value?.ext.user;
   useEffect(() => {
     if (!isOn || record === undefined) return;
     return afterPaint(async () => {
-      const { OwnAccess: Own, followOwnAccess } = await import('./own-access');
-      Strip.value = Own;
+      const { followOwnAccess } = await import('./follow-own-access');
       return followOwnAccess(record, isLive);
     });
   }, [isOn, isLive, record, resumed.value]);
-  return isOn && Strip.value ? <Strip.value /> : null;
+  return Strip ? <Strip /> : null;
 }
 
 /** The form for a password that has to be changed. Most people do without its code. */
