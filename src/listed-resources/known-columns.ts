@@ -1,5 +1,6 @@
 /** Columns of resources that every cluster has (docs/lists.md). */
 import type { KubernetesObject, ResourceType } from '@atrium/kubernetes/resource.ts';
+import { nodePressures, nodeWord, wordOf } from '@atrium/objects/object-state.ts';
 import { type PodState, podState } from '@atrium/objects/pod-state.ts';
 import { reader } from '@atrium/objects/reader.ts';
 import { qualified } from '@atrium/objects/status.ts';
@@ -35,6 +36,9 @@ const reference = (name: string, member: string): Column[] => [
   },
 ];
 
+/** State of an object as the console names it, which may be unknown. */
+const state = computed('status', 'string', (object) => wordOf(object) || null);
+
 const podStates = new WeakMap<KubernetesObject, PodState>();
 
 /** Returns the state of a pod, computed once for the columns that show it. */
@@ -62,6 +66,7 @@ const podColumns = [
 const imagesOfTemplate = at('images', '.spec.template.spec.containers[*].image');
 
 const deploymentColumns = [
+  ...state,
   ...at('replicas', '.spec.replicas', 'number'),
   ...counted('ready', '.status.readyReplicas'),
   ...counted('updated', '.status.updatedReplicas'),
@@ -70,6 +75,7 @@ const deploymentColumns = [
 ];
 
 const statefulSetColumns = [
+  ...state,
   ...at('replicas', '.spec.replicas', 'number'),
   ...counted('ready', '.status.readyReplicas'),
   ...counted('updated', '.status.updatedReplicas'),
@@ -77,6 +83,7 @@ const statefulSetColumns = [
 ];
 
 const daemonSetColumns = [
+  ...state,
   ...at('desired', '.status.desiredNumberScheduled', 'number'),
   ...at('current', '.status.currentNumberScheduled', 'number'),
   ...at('ready', '.status.numberReady', 'number'),
@@ -84,23 +91,6 @@ const daemonSetColumns = [
   ...at('available', '.status.numberAvailable', 'number'),
   ...imagesOfTemplate,
 ];
-
-const conditioned = z.array(z.object({ type: z.string(), status: z.string() }));
-
-const readNode = reader(
-  z.object({
-    spec: z.object({ unschedulable: z.boolean() }),
-    status: z.object({ conditions: conditioned }),
-  }),
-);
-
-/** Returns the status of a node as kubectl shows it: `Ready,SchedulingDisabled`. */
-function nodeStatus(node: KubernetesObject): string {
-  const { spec, status } = readNode(node);
-  const ready = status?.conditions?.findLast(({ type }) => type === 'Ready')?.status;
-  const word = ready === 'True' ? 'Ready' : ready === undefined ? 'Unknown' : 'NotReady';
-  return spec?.unschedulable === true ? `${word},SchedulingDisabled` : word;
-}
 
 const roleLabel = 'node-role.kubernetes.io/';
 const oldRoleLabel = 'kubernetes.io/role';
@@ -116,9 +106,10 @@ const nodeRoles = ({ metadata: { labels = {} } }: KubernetesObject): string | nu
     .join() || null;
 
 const nodeColumns = [
-  ...computed('status', 'string', nodeStatus),
+  ...computed('status', 'string', nodeWord),
   ...computed('roles', 'string', nodeRoles),
   ...at('ready', '.status.conditions[?(@.type=="Ready")].status', 'boolean'),
+  ...computed('pressure', 'string', (node) => nodePressures(node) || null),
   ...at('unschedulable', '.spec.unschedulable', 'boolean'),
   ...at('version', '.status.nodeInfo.kubeletVersion'),
   ...at('internalIP', '.status.addresses[?(@.type=="InternalIP")].address'),
@@ -126,29 +117,17 @@ const nodeColumns = [
 ];
 
 const serviceColumns = [
+  ...state,
   ...at('type', '.spec.type'),
   ...at('clusterIP', '.spec.clusterIP'),
   ...at('externalIP', '.status.loadBalancer.ingress[*].ip'),
   ...at('ports', '.spec.ports[*].port'),
 ];
 
-const readJob = reader(z.object({ status: z.object({ conditions: conditioned }) }));
-
-/** Conditions in the order in which kubectl looks for them. */
-const jobEnds = ['Complete', 'Failed'];
-const jobStates = ['Suspended', 'FailureTarget', 'SuccessCriteriaMet'];
-
-/** Returns the status of a job as kubectl shows it. */
-function jobStatus(job: KubernetesObject): string {
-  const holding = readJob(job).status?.conditions?.filter(({ status }) => status === 'True') ?? [];
-  const first = (types: readonly string[]) => types.find((type) => holding.some((condition) => condition.type === type));
-  const going = job.metadata.deletionTimestamp === undefined ? undefined : 'Terminating';
-  return first(jobEnds) ?? going ?? first(jobStates) ?? 'Running';
-}
-
 const readCronJob = reader(z.object({ status: z.object({ active: z.array(z.unknown()) }) }));
 
 const cronJobColumns = [
+  ...state,
   ...at('schedule', '.spec.schedule'),
   ...at('timeZone', '.spec.timeZone'),
   ...at('suspend', '.spec.suspend', 'boolean'),
@@ -160,6 +139,7 @@ const cronJobColumns = [
 const readIngress = reader(z.object({ spec: z.object({ tls: z.array(z.unknown()), rules: z.array(z.object({ host: z.string() })) }) }));
 
 const ingressColumns = [
+  ...state,
   ...at('class', '.spec.ingressClassName'),
   ...computed('hosts', 'string', (ingress) =>
     shownText((readIngress(ingress).spec?.rules ?? []).map(({ host }) => host ?? '*').join() || '*'),
@@ -170,7 +150,7 @@ const ingressColumns = [
 ];
 
 const claimColumns = [
-  ...at('status', '.status.phase'),
+  ...state,
   ...at('volume', '.spec.volumeName'),
   ...at('capacity', '.status.capacity.storage'),
   ...at('accessModes', '.status.accessModes'),
@@ -178,7 +158,7 @@ const claimColumns = [
 ];
 
 const jobColumns = [
-  ...computed('status', 'string', jobStatus),
+  ...state,
   ...at('complete', '.status.conditions[?(@.type=="Complete")].status', 'boolean'),
   ...at('failed', '.status.conditions[?(@.type=="Failed")].status', 'boolean'),
   ...at('completions', '.spec.completions', 'number'),
@@ -188,11 +168,26 @@ const jobColumns = [
   ...imagesOfTemplate,
 ];
 
+const readEventTimes = reader(
+  z.object({
+    series: z.object({ lastObservedTime: z.string() }),
+    ...{ lastTimestamp: z.string(), deprecatedLastTimestamp: z.string(), firstTimestamp: z.string(), eventTime: z.string() },
+  }),
+);
+
+/** Returns the last time of an event, as kubectl shows it. Source: printEvent of kube-apiserver. */
+function lastSeen(event: KubernetesObject): string | null {
+  const { series, lastTimestamp, deprecatedLastTimestamp, firstTimestamp, eventTime } = readEventTimes(event);
+  const last = series?.lastObservedTime ?? lastTimestamp ?? deprecatedLastTimestamp ?? firstTimestamp ?? eventTime;
+  return last ?? event.metadata.creationTimestamp ?? null;
+}
+
 const eventColumns = (about: { name: string; message: string }) => [
   ...reference('involvedObject', about.name),
   ...at('type', '.type'),
   ...at('reason', '.reason'),
   ...at('message', about.message),
+  ...computed('lastSeen', 'date', lastSeen),
 ];
 
 const coreEventColumns = [

@@ -1,6 +1,6 @@
 /** State of a pod in a word, as `kubectl get pods` prints it. Source: printPod in kubernetes/pkg/printers/internalversion. */
 
-type Members = Readonly<Record<string, unknown>>;
+import { isMembers, listOf, type Members, membersOf, numberOf, textOf } from './members.ts';
 
 interface ContainerStatus {
   name: string;
@@ -25,12 +25,6 @@ export interface PodState {
   /** Latest end of a terminated container. */
   lastRestartAt: string | undefined;
 }
-
-const isMembers = (value: unknown): value is Members => typeof value === 'object' && value !== null && !Array.isArray(value);
-const membersOf = (value: unknown): Members => (isMembers(value) ? value : {});
-const listOf = (value: unknown): Members[] => (Array.isArray(value) ? value.filter(isMembers) : []);
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
-const numberOf = (value: unknown): number => (typeof value === 'number' ? value : 0);
 
 /** @param object a Pod (core/v1), in which every member may be missing or malformed */
 export function podState(object: unknown): PodState {

@@ -2,9 +2,9 @@
 
 import type { StoredObject } from '@atrium/embedded-cluster/objects.ts';
 import { columnsByKind } from '@atrium/embedded-cluster/workloads/columns.ts';
+import { wordOf } from '@atrium/objects/object-state.ts';
 import { expect } from 'chai';
 import type { ClusterObject } from '../../../web/src/api/object-types.ts';
-import { stateOf } from '../../../web/src/pages/cluster/object/object-state.ts';
 import type { ApiClient, KubernetesObject } from '../../service/conformance/api-client.ts';
 
 /** Kinds whose state the console shows beside their name. */
@@ -37,5 +37,5 @@ export async function compareTables(admin: ApiClient, path: string, object: Kube
   const shown = (cells: readonly unknown[]) => cells.filter((_, index) => columns[index]?.name !== 'Age');
   expect(shown(columns.map(({ cell }) => cell(object as StoredObject, now))), object.kind).to.deep.equal(shown(rows[0]?.cells ?? []));
   const cellOf = (column: string) => rows[0]?.cells[columns.findIndex(({ name }) => name === column)];
-  if (stated.includes(object.kind)) expect(stateOf(object as unknown as ClusterObject), object.metadata.name).to.equal(cellOf('Status'));
+  if (stated.includes(object.kind)) expect(wordOf(object as unknown as ClusterObject), object.metadata.name).to.equal(cellOf('Status'));
 }

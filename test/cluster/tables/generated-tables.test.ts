@@ -3,14 +3,14 @@ import { columnsByKind } from '@atrium/embedded-cluster/workloads/columns.ts';
 import { mapLimit } from '@atrium/http/limits/semaphore.ts';
 import type { KubernetesObject as Listed } from '@atrium/kubernetes/resource.ts';
 import { humanDuration } from '@atrium/objects/duration.ts';
+import { jobState } from '@atrium/objects/job-state.ts';
+import { nodeWord, wordOf } from '@atrium/objects/object-state.ts';
+import { rolloutOf } from '@atrium/objects/rollout.ts';
 import { expect } from 'chai';
 import { knownColumns } from '../../../src/listed-resources/known-columns.ts';
 import type { ClusterObject } from '../../../web/src/api/object-types.ts';
 import { type ClusterEvent, lastOf, timesOf } from '../../../web/src/pages/cluster/events/event-times.ts';
-import { stateOf } from '../../../web/src/pages/cluster/object/object-state.ts';
-import { jobState } from '../../../web/src/pages/cluster/sections/batch/job-state.ts';
 import { troublesOf } from '../../../web/src/pages/cluster/sections/pod/pod-state.ts';
-import { rolloutOf } from '../../../web/src/pages/cluster/sections/workload/rollout.ts';
 import { type ApiClient, connect } from '../../service/conformance/api-client.ts';
 import { apiServer } from '../../support/api-server.ts';
 import { forSuite } from '../../support/for-suite.ts';
@@ -103,12 +103,12 @@ const secondsSince = (time: string, now: Date): number => (now.getTime() - Date.
 
 /** Cells that the console computes of an object, by the column of the API server. Undefined: nothing to compare. */
 const consoleCells: Partial<Record<Resource, (object: ClusterObject, now: Date) => Readonly<Record<string, unknown>>>> = {
-  pods: (object) => ({ Status: stateOf(object) }),
-  nodes: (object) => ({ Status: stateOf(object) }),
+  pods: (object) => ({ Status: wordOf(object) }),
+  nodes: (object) => ({ Status: nodeWord(object) }),
   jobs(object, now) {
     const { seconds } = jobState(object, now);
     const isEnded = object.status?.completionTime !== undefined;
-    return { Status: stateOf(object), ...(isEnded && { Duration: seconds === undefined ? '' : humanDuration(seconds) }) };
+    return { Status: wordOf(object), ...(isEnded && { Duration: seconds === undefined ? '' : humanDuration(seconds) }) };
   },
   events(object, now) {
     const event = object as unknown as ClusterEvent;

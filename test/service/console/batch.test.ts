@@ -1,7 +1,8 @@
+import { jobState } from '@atrium/objects/job-state.ts';
+import { wordOf } from '@atrium/objects/object-state.ts';
 import { expect } from 'chai';
 import type { ClusterObject } from '../../../web/src/api/object-types.ts';
-import { stateOf } from '../../../web/src/pages/cluster/object/object-state.ts';
-import { durationText, jobState, secondsText } from '../../../web/src/pages/cluster/sections/batch/job-state.ts';
+import { durationText, secondsText } from '../../../web/src/pages/cluster/sections/batch/seconds.ts';
 
 const job = (spec: object, status: object, metadata: object = {}): ClusterObject => ({
   ...{ apiVersion: 'batch/v1', kind: 'Job', spec: { ...spec }, status: { ...status } },
@@ -50,7 +51,7 @@ describe('the state of a Job in the console', () => {
     ];
     for (const [word, types, deleted] of cases) {
       const given = job({}, { startTime, conditions: types.map(condition) }, deleted && { deletionTimestamp });
-      expect(stateOf(given), `${types} ${deleted}`).to.equal(word);
+      expect(wordOf(given), `${types} ${deleted}`).to.equal(word);
     }
     const failing = jobState(job({}, { startTime, active: 2, conditions: [condition('FailureTarget')] }), now);
     // The duration counts on until the pods have ended.

@@ -1,7 +1,7 @@
+import { wordOf } from '@atrium/objects/object-state.ts';
 import { expect } from 'chai';
 import { ended, pod, running, waiting } from '../../../packages/objects/test/a-pod.ts';
 import type { ClusterObject } from '../../../web/src/api/object-types.ts';
-import { stateOf } from '../../../web/src/pages/cluster/object/object-state.ts';
 import { defaultContainer, troublesOf } from '../../../web/src/pages/cluster/sections/pod/pod-state.ts';
 
 describe('the state of a node in the console', () => {
@@ -12,11 +12,11 @@ describe('the state of a node in the console', () => {
   const condition = (status: string) => [{ type: 'Ready', status }];
 
   it('is that of its kubelet, as kubectl prints it', () => {
-    expect(stateOf(node(condition('True')))).to.equal('Ready');
-    expect(stateOf(node(condition('False'), true))).to.equal('NotReady,SchedulingDisabled');
-    expect(stateOf(node(condition('Unknown')))).to.equal('NotReady');
-    expect(stateOf(node([], true))).to.equal('Unknown,SchedulingDisabled');
-    expect(stateOf(node(condition('True'), false, { deletionTimestamp: '2026-01-01T00:00:00Z' }))).to.equal('Ready');
+    expect(wordOf(node(condition('True')))).to.equal('Ready');
+    expect(wordOf(node(condition('False'), true))).to.equal('NotReady,SchedulingDisabled');
+    expect(wordOf(node(condition('Unknown')))).to.equal('NotReady');
+    expect(wordOf(node([], true))).to.equal('Unknown,SchedulingDisabled');
+    expect(wordOf(node(condition('True'), false, { deletionTimestamp: '2026-01-01T00:00:00Z' }))).to.equal('Ready');
   });
 });
 

@@ -1,8 +1,8 @@
+import { rolloutOf } from '@atrium/objects/rollout.ts';
 import { expect } from 'chai';
 import type { ClusterObject } from '../../../web/src/api/object-types.ts';
 import { selectedLabels } from '../../../web/src/pages/cluster/sections/selector.ts';
 import { revisionsOf, rollbackPatch } from '../../../web/src/pages/cluster/sections/workload/revisions.ts';
-import { rolloutOf } from '../../../web/src/pages/cluster/sections/workload/rollout.ts';
 
 const object = (kind: string, spec: object, status: object, metadata: object = {}): ClusterObject => ({
   ...{ apiVersion: 'apps/v1', kind, spec: { ...spec }, status: { ...status } },

@@ -15,7 +15,8 @@ export interface TableColumn {
 
 export interface TableRow {
   cells: unknown[];
-  object: { metadata: Metadata };
+  /** Whole, if it was asked for. */
+  object: { metadata: Metadata; [member: string]: unknown };
 }
 
 export interface ServerTable {
@@ -40,9 +41,18 @@ export interface Selection {
   fieldSelector?: string;
 }
 
+/** Rows of a Table come with their metadata by default. */
+interface RowSelection extends Selection {
+  includeObject?: 'Object';
+}
+
 /** Returns the address of a part of a list. @param from token of the part; by default the first one */
-export function listPath(path: string, { labelSelector, fieldSelector }: Selection, from = ''): string {
-  const selected = { ...(labelSelector && { labelSelector }), ...(fieldSelector && { fieldSelector }) };
+export function listPath(path: string, { labelSelector, fieldSelector, includeObject }: RowSelection, from = ''): string {
+  const selected = {
+    ...(labelSelector && { labelSelector }),
+    ...(fieldSelector && { fieldSelector }),
+    ...(includeObject && { includeObject }),
+  };
   return `${path}?${new URLSearchParams({ ...selected, limit: String(pageSize), ...(from && { continue: from }) })}`;
 }
 

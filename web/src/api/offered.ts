@@ -44,6 +44,12 @@ export function offeredPath(kind: KindPlace, namespace: string | undefined): str
   return `api/v2/resources/${group}/${version}/${resource}${namespace === undefined ? '' : `/namespaces/${namespace}`}`;
 }
 
+const isEvents = ({ group, resource }: Pick<KindPlace, 'group' | 'resource'>): boolean =>
+  resource === 'events' && (group === '' || group === 'events.k8s.io');
+
+/** Returns the property by which a list is ordered at first, with `-` before it for the other direction: the latest events come first. */
+export const firstOrder = (kind: Pick<KindPlace, 'group' | 'resource'>): string => (isEvents(kind) ? '-lastSeen' : 'name');
+
 interface OfferedQuery {
   search: string;
   labelSelector: string;

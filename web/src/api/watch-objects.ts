@@ -17,8 +17,9 @@ interface Watched<T> {
   /** Selects objects; all of them by default. */
   fieldSelector?: string;
   labelSelector?: string;
-  /** Form of the objects: a row of a table comes without the object. */
+  /** Form of the objects: a row of a table comes without the object, unless it is asked for. */
   Accept?: string;
+  includeObject?: 'Object';
   /** Version to begin at; empty for the current state. */
   resourceVersion: string;
   /** Begins with the current objects whenever the watch is opened: no version can be too old, and `onEnd` is never called. */
@@ -41,14 +42,15 @@ interface Versioned {
 const versionOf = ({ metadata, rows }: Versioned): string | undefined =>
   metadata.resourceVersion || rows?.at(-1)?.object.metadata.resourceVersion || undefined;
 
-type Place = Pick<Watched<unknown>, 'fieldSelector' | 'labelSelector' | 'resourceVersion'>;
+type Place = Pick<Watched<unknown>, 'fieldSelector' | 'labelSelector' | 'resourceVersion' | 'includeObject'>;
 
-const queryOf = ({ fieldSelector, labelSelector, resourceVersion }: Place) =>
+const queryOf = ({ fieldSelector, labelSelector, resourceVersion, includeObject }: Place) =>
   new URLSearchParams({
     ...{ watch: 'true', allowWatchBookmarks: 'true' },
     ...(resourceVersion && { resourceVersion }),
     ...(fieldSelector && { fieldSelector }),
     ...(labelSelector && { labelSelector }),
+    ...(includeObject && { includeObject }),
   });
 
 const againMs = 2000;

@@ -2,10 +2,12 @@
 import { askAhead, base } from '../api/client';
 import { apiPath, fetchKinds, forgetKinds, type KindPlace, placeInPath } from '../api/kinds';
 import { listPath, tableAccept } from '../api/objects';
-import { learnOffered, offeredPath, offeredQuery, wasOffered, windowQuery } from '../api/offered';
+import { firstOrder, learnOffered, offeredPath, offeredQuery, wasOffered, windowQuery } from '../api/offered';
+import { rowObjects } from '../api/stated-kinds';
 import { listRights, usageRight } from '../app/list-rights';
 import { askRightsAhead, may } from '../app/rights';
 import { pathOf } from '../app/router';
+import { sortBy, sortIn } from '../ui/sort';
 import { loadPage, routeOf } from './pages';
 
 const isRefused = (place: KindPlace, namespace: string | undefined): boolean => may(listRights(place, namespace).list) === false;
@@ -17,10 +19,13 @@ function askList(place: KindPlace, namespace: string | undefined, query: URLSear
   const labelSelector = query.get('selector') ?? '';
   const isOffered = wasOffered(place);
   if (isOffered === undefined || (isRefused(place, namespace) && !(isOffered && namespace === undefined))) return;
-  if (!isOffered) askAhead(listPath(apiPath(place, { namespace }), { labelSelector }), tableAccept);
+  if (!isOffered) askAhead(listPath(apiPath(place, { namespace }), { labelSelector, ...rowObjects(place) }), tableAccept);
   // The columns by which it can be filtered and sorted are not known here.
   else if (!query.has('sort') && !query.has('is')) {
-    const { page, limit, ...window } = { ...offeredQuery({ search: query.get('q') ?? '', labelSelector }), ...windowQuery('a,name', 1) };
+    const { page, limit, ...window } = {
+      ...offeredQuery({ search: query.get('q') ?? '', labelSelector }),
+      ...windowQuery(sortBy(sortIn(query, [firstOrder(place)])), 1),
+    };
     askAhead(`${offeredPath(place, namespace)}?${new URLSearchParams({ ...window, page: `${page}`, limit: `${limit}` })}`);
   }
 }

@@ -2,6 +2,8 @@ import type { ComponentChildren } from 'preact';
 
 interface PlainColumn<T> {
   title: string;
+  /** Numbers, amounts and ages stand below each other. */
+  isNumber?: boolean | undefined;
   cell: (row: T) => ComponentChildren;
 }
 
@@ -19,11 +21,11 @@ export function PlainTable<T>({ label, columns, rows, idOf }: PlainTableProps<T>
       <table aria-label={label}>
         <thead>
           <tr>
-            {columns.map(({ title }, index) =>
+            {columns.map(({ title, isNumber }, index) =>
               title === '' ? (
                 <td key={index} />
               ) : (
-                <th key={title} scope="col">
+                <th key={title} scope="col" class={isNumber ? 'num' : undefined}>
                   {title}
                 </th>
               ),
@@ -33,8 +35,8 @@ export function PlainTable<T>({ label, columns, rows, idOf }: PlainTableProps<T>
         <tbody>
           {rows.map((row) => (
             <tr key={idOf(row)}>
-              {columns.map(({ title, cell }, index) => (
-                <td key={title || index} data-title={title}>
+              {columns.map(({ title, isNumber, cell }, index) => (
+                <td key={title || index} data-title={title} class={isNumber ? 'num' : undefined}>
                   {cell(row)}
                 </td>
               ))}

@@ -15,8 +15,10 @@ export interface Column<T> {
   title: string;
   /** Property by which the service sorts. */
   sortBy?: string;
+  /** Numbers, amounts and ages stand below each other. */
+  isNumber?: boolean | undefined;
   /** Left out on narrow screens. */
-  isMinor?: boolean;
+  isMinor?: boolean | undefined;
   /** Stays on wide screens, although minor. */
   isEssential?: boolean;
   cell: (row: T) => ComponentChildren;
@@ -207,12 +209,12 @@ function Row<T>({ index, found, columns, idOf, nameOf, selected, onSelect }: Tab
           )}
         </td>
       )}
-      {columns.map(({ id, isMinor, cell, title }) => {
+      {columns.map(({ id, isMinor, isNumber, cell, title }) => {
         const content = found ? cell(found) : <span class="waiting" />;
         // Truncated text keeps its beginning, in either writing direction.
         const direction = typeof content === 'string' ? 'auto' : undefined;
         return (
-          <td key={id} class={`c-${id} ${isMinor ? 'minor' : ''}`} data-title={title} dir={direction}>
+          <td key={id} class={classOf({ id, isMinor, isNumber })} data-title={title} dir={direction}>
             {content}
           </td>
         );
@@ -221,11 +223,14 @@ function Row<T>({ index, found, columns, idOf, nameOf, selected, onSelect }: Tab
   );
 }
 
-function Head<T>({ column: { id, title, sortBy, isMinor }, sort, onSort }: { column: Column<T> } & TableProps<T>) {
+const classOf = ({ id, isMinor, isNumber }: Pick<Column<unknown>, 'id' | 'isMinor' | 'isNumber'>): string =>
+  `c-${id} ${isMinor ? 'minor' : ''} ${isNumber ? 'num' : ''}`;
+
+function Head<T>({ column: { id, title, sortBy, isMinor, isNumber }, sort, onSort }: { column: Column<T> } & TableProps<T>) {
   const isSorted = sortBy !== undefined && sort?.by === sortBy;
   const direction = sort?.isDescending ? 'descending' : 'ascending';
   return (
-    <th scope="col" class={`c-${id} ${isMinor ? 'minor' : ''}`} aria-sort={isSorted ? direction : undefined}>
+    <th scope="col" class={classOf({ id, isMinor, isNumber })} aria-sort={isSorted ? direction : undefined}>
       {sortBy && onSort ? (
         <button type="button" onClick={() => onSort({ by: sortBy, isDescending: isSorted && !sort?.isDescending })}>
           {title}

@@ -1,13 +1,18 @@
-import { CircleAlert, CircleCheck, Clock } from 'lucide';
+import type { ObjectState } from '@atrium/objects/object-state.ts';
+import { type Tone, toneOfWord } from '@atrium/objects/state-tone.ts';
+import { CircleAlert, CircleCheck, CirclePause, Clock } from 'lucide';
 import { stringifyJson } from '../../api/json';
 import { type Kind, pageOf } from '../../api/kinds';
 import type { TableColumn } from '../../api/objects';
+import { hasStateColumn } from '../../api/stated-kinds';
 import { href } from '../../app/router';
 import { t } from '../../text/text';
 import { Age } from '../../ui/age';
 import { Icon } from '../../ui/icon';
 import type { Column } from '../../ui/table';
 import type { Row } from './list/table-list';
+
+type ShownState = Pick<ObjectState, 'word' | 'tone' | 'reason'>;
 
 interface Listed {
   metadata: { name: string; namespace?: string; creationTimestamp?: string };
@@ -29,21 +34,38 @@ export const namespaceColumn = <T extends Listed>(kind: Kind, sortBy = 'Namespac
 });
 
 export const ageColumn = <T extends Listed>(title: string, sortBy = title): Column<T> => ({
-  ...{ id: 'age', title, sortBy },
+  ...{ id: 'age', title, sortBy, isNumber: true },
   cell: ({ metadata }) => <Age since={metadata.creationTimestamp} />,
 });
 
 const states = ['Status', 'Phase', 'State'];
 
 /** A column of kubectl's as one of ours: the name is a link, the age counts on, a state has a shape beside its word. */
-export function cellOf(kind: Kind, { name }: TableColumn, index: number): Column<Row> {
+export function cellOf(kind: Kind, { name, type }: TableColumn, index: number): Column<Row> {
   const [title, sortBy, id] = [name, name, `x-${index}`];
   if (index === 0) return nameColumn(kind, name);
   if (isNodeOf(kind, name)) return { id, title, sortBy, isMinor: true, cell: ({ cells }) => nodeLink(cells.get(name)) };
   if (name === 'Age') return ageColumn(name);
-  if (states.includes(name))
-    return { id: 'phase', title, sortBy, isMinor: false, cell: ({ cells }) => <StateWord word={String(cells.get(name) ?? '')} /> };
-  return { id, title, sortBy, isMinor: true, cell: ({ cells }) => textOf(cells.get(name)) };
+  if (states.includes(name)) return stateCell(kind, name);
+  const isNumber = type === 'integer' || type === 'number' || figures.has(name);
+  return { id, title, sortBy, isNumber, isMinor: true, cell: ({ cells }) => textOf(cells.get(name)) };
+}
+
+/** Columns of kubectl's that are texts, and hold numbers, amounts or times. */
+const figures = new Set(['Ready', 'Completions', 'Duration', 'Last Schedule', 'Last Seen', 'Capacity', 'Min Available', 'Max Unavailable']);
+
+const stateCell = (kind: Kind, name: string): Column<Row> => ({
+  ...{ id: 'phase', title: hasStateColumn(kind) ? t('cluster.state') : name, sortBy: name, isMinor: false },
+  cell: ({ cells, state }) => (
+    <StateView of={state ?? stateIn(kind, { word: textOf(cells.get(name)), ready: textOf(cells.get('Ready')) })} />
+  ),
+});
+
+/** Returns the state of a row, of which only the columns are known. A pod that runs and is not ready is not well. */
+export function stateIn({ group, resource }: Kind, { word, ready }: { word: string; ready: string }): ShownState {
+  const [now, wanted] = ready.split('/');
+  const isUnready = group === '' && resource === 'pods' && word === 'Running' && now !== wanted;
+  return { word, tone: isUnready ? 'warn' : toneOfWord(word), reason: isUnready ? ready : '' };
 }
 
 /** Reports whether a column has the node of a pod, by its title or by its name. */
@@ -60,41 +82,31 @@ export function nodeLink(value: unknown) {
 const textOf = (value: unknown): string =>
   value === null || value === undefined ? '' : typeof value === 'object' ? stringifyJson(value) : String(value);
 
-const good = new Set(['Running', 'Active', 'Bound', 'Available', 'Ready', 'Complete', 'Completed', 'Succeeded', 'True', 'Normal']);
-const under = new Set([
-  'Pending',
-  'ContainerCreating',
-  'PodInitializing',
-  'Terminating',
-  'Draining',
-  'Progressing',
-  'Released',
-  'Warning',
-  'Unknown',
-]);
+const shapes = { ok: CircleCheck, warn: Clock, bad: CircleAlert, off: CirclePause } as const;
+
+/** Returns the word of a state as it is shown: kubectl's word for a cordoned node names a setting. */
+export const shownState = (word: string): string => word.replace(/,?SchedulingDisabled/, `, ${t('cluster.cordoned')}`);
 
 /** A state in the cluster's own word, with a shape: never colour alone. */
-export function StateWord({ word }: { word: string }) {
+export const StateWord = ({ word }: { word: string }) => <StateView of={{ word, tone: toneOfWord(word), reason: '' }} />;
+
+/** The state of an object, with its reason on hover. */
+export function StateView({ of: { word, tone, reason } }: { of: ShownState }) {
   if (word === '') return null;
-  const first = word.split(/[\s,(]/, 1)[0] ?? '';
-  const tone = toneOf(first, word);
-  return tone === undefined ? <span title={word}>{word}</span> : <StateShape tone={tone} word={word} />;
+  const title = reason === '' ? word : `${word}: ${reason}`;
+  if (tone === undefined) return <span title={title}>{word}</span>;
+  return <StateShape {...{ tone, title }} word={shownState(word)} />;
 }
 
-function toneOf(first: string, word: string): keyof typeof shapes | undefined {
-  if (good.has(first)) return 'ok';
-  if (under.has(first)) return 'warn';
-  if (isBad(word)) return 'bad';
-  return first.startsWith('Init:') ? 'warn' : undefined;
+interface StateShapeProps {
+  tone: Tone;
+  word: string;
+  title?: string;
 }
 
-const shapes = { ok: CircleCheck, warn: Clock, bad: CircleAlert } as const;
-
-export const StateShape = ({ tone, word }: { tone: keyof typeof shapes; word: string }) => (
-  <span class={`phase ${tone}`} title={word}>
+export const StateShape = ({ tone, word, title = word }: StateShapeProps) => (
+  <span class={`phase ${tone}`} title={title}>
     <Icon of={shapes[tone]} />
     <span>{word}</span>
   </span>
 );
-
-const isBad = (word: string): boolean => /err|exitcode|signal|fail|backoff|evict|oom|unhealthy|notready|lost|invalid|false/i.test(word);

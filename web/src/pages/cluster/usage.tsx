@@ -53,7 +53,7 @@ export const usageColumns = <T extends Listed>(usages: Usages | undefined, isSor
   usages === undefined
     ? []
     : measured.map((resource) => ({
-        ...{ id: `usage-${resource}`, title: titleOf(resource), isMinor: true },
+        ...{ id: `usage-${resource}`, title: titleOf(resource), isMinor: true, isNumber: true },
         ...(isSorted && { sortBy: `${prefix}${resource}` }),
         cell({ metadata }) {
           const usage = usages.get(usageKey(metadata));

@@ -27,7 +27,7 @@ const shownGroups = 200;
 /** Busy clusters write events all the time. */
 const rereadMs = 1000;
 
-/** Events of the cluster: warnings first, a row for each object and reason. */
+/** Events of the cluster: the latest first, a row for each object and reason. */
 export function Page({ params: { namespace } }: PageProps) {
   return (
     <OfKind group="core" version="v1" resource="events">
@@ -159,8 +159,8 @@ export function GroupTable({ groups, kinds, hasNamespace }: GroupTableProps) {
           ),
         },
         { title: t('cluster.message'), cell: ({ message }) => message },
-        { title: t('cluster.times'), cell: ({ times }) => times },
-        { title: t('cluster.last'), cell: ({ last }) => <Age since={last} /> },
+        { title: t('cluster.times'), isNumber: true, cell: ({ times }) => times },
+        { title: t('cluster.last'), isNumber: true, cell: ({ last }) => <Age since={last} /> },
       ]}
     />
   );

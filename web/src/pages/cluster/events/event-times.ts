@@ -17,5 +17,8 @@ export interface ClusterEvent {
 export const lastOf = ({ series, lastTimestamp, eventTime, firstTimestamp, metadata }: ClusterEvent): string =>
   series?.lastObservedTime ?? lastTimestamp ?? firstTimestamp ?? eventTime ?? metadata.creationTimestamp;
 
+/** Compares events by their last time, the latest first. Times have seconds or microseconds: as texts they would not compare. */
+export const byTime = (a: ClusterEvent, b: ClusterEvent): number => Date.parse(lastOf(b)) - Date.parse(lastOf(a));
+
 /** Returns how often an event was seen. The API leaves the count of a single event out. */
 export const timesOf = ({ count, series }: ClusterEvent): number => series?.count ?? (count || 1);

@@ -9,7 +9,7 @@ import { Loaded } from '../../../ui/loaded';
 import { PlainTable } from '../../../ui/plain-table';
 import { Empty, FirstOnly } from '../../../ui/state';
 import { StateWord } from '../cells';
-import { type ClusterEvent, lastOf, timesOf } from './event-times';
+import { byTime, type ClusterEvent, lastOf, timesOf } from './event-times';
 
 export interface EventList {
   metadata: { resourceVersion: string; continue?: string };
@@ -47,14 +47,14 @@ function EventTable({ path, fieldSelector, mayWatch }: { path: string; fieldSele
           {items.length > 0 && (
             <PlainTable
               label={t('cluster.events')}
-              rows={items.toSorted((a, b) => (lastOf(a) < lastOf(b) ? 1 : -1))}
+              rows={items.toSorted(byTime)}
               idOf={({ metadata }) => metadata.uid}
               columns={[
                 { title: t('cluster.type'), cell: ({ type = '' }) => <StateWord word={type} /> },
                 { title: t('cluster.reason'), cell: ({ reason }) => reason },
                 { title: t('cluster.message'), cell: ({ message }) => message },
-                { title: t('cluster.times'), cell: timesOf },
-                { title: t('cluster.last'), cell: (event) => <Age since={lastOf(event)} /> },
+                { title: t('cluster.times'), isNumber: true, cell: timesOf },
+                { title: t('cluster.last'), isNumber: true, cell: (event) => <Age since={lastOf(event)} /> },
               ]}
             />
           )}

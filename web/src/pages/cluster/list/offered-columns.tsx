@@ -1,9 +1,10 @@
 /** Columns of a kind that `lists.resources` names. */
 import type { Schemas } from '../../../api/client';
+import { kindId } from '../../../api/kinds';
 import { t } from '../../../text/text';
 import { Age } from '../../../ui/age';
 import type { Column } from '../../../ui/table';
-import { ageColumn, isNodeOf, nameColumn, namespaceColumn, nodeLink, StateWord } from '../cells';
+import { ageColumn, isNodeOf, nameColumn, namespaceColumn, nodeLink, StateView, stateIn } from '../cells';
 import type { ListProps } from './list-frame';
 
 type Row = Schemas['ResourceRow'];
@@ -12,14 +13,31 @@ export type OfferedColumn = Schemas['OfferedResourceList']['items'][number]['col
 /** Columns of `kubectl get -o wide` only: they leave no room for the names. */
 const wide = new Set(['images', 'ip']);
 
+/** Columns that repeat a part of the status. */
+const inStatus: Readonly<Record<string, readonly string[]>> = {
+  nodes: ['ready', 'unschedulable'],
+  'jobs.batch': ['complete', 'failed'],
+  'cronjobs.batch': ['suspend'],
+};
+
+/** Texts that hold numbers. */
+const figures = new Set(['ready', 'capacity']);
+
 export const isState = (name: string): boolean => /(?:^s|S)tat(?:e|us)$|(?:^p|P)hase$/.test(name);
 
-export function offeredColumns({ kind, namespace }: ListProps, columns: readonly OfferedColumn[]): Column<Row>[] {
+/** @param states columns that the page adds after the name */
+export function offeredColumns(
+  { kind, namespace }: ListProps,
+  columns: readonly OfferedColumn[],
+  states: Column<Row>[] = [],
+): Column<Row>[] {
   const hasStatus = columns.some(({ name }) => name === 'status');
+  const hidden = new Set([...wide, ...(hasStatus ? ['phase', ...(inStatus[kindId(kind)] ?? [])] : [])]);
   return [
     nameColumn(kind, t('users.name'), 'name'),
     ...(kind.isNamespaced && namespace === undefined ? [namespaceColumn<Row>(kind, 'namespace')] : []),
-    ...columns.filter(({ name }) => !wide.has(name) && !(hasStatus && name === 'phase')).map((column) => valueColumn(kind, column)),
+    ...states,
+    ...columns.filter(({ name }) => !hidden.has(name) && !(states.length > 0 && isState(name))).map((column) => valueColumn(kind, column)),
     ageColumn(t('cluster.age'), 'creationTimestamp'),
   ];
 }
@@ -31,11 +49,12 @@ function valueColumn(kind: ListProps['kind'], { name, title = titleOf(name), typ
     title,
     sortBy: name,
     isMinor: !isStateColumn,
+    isNumber: type === 'number' || type === 'date' || (type === 'string' && figures.has(name)),
     isEssential: name === 'message',
     cell({ values }) {
       const value = values[name] ?? '';
       if (value === '') return '';
-      if (isStateColumn) return <StateWord word={String(value)} />;
+      if (isStateColumn) return <StateView of={stateIn(kind, { word: String(value), ready: String(values.ready ?? '') })} />;
       if (isNodeOf(kind, name)) return nodeLink(value);
       return type === 'date' ? <Age since={String(value)} /> : String(value);
     },

@@ -3,7 +3,7 @@ import { api, bodyOf, type Schemas } from '../../../api/client';
 import { parseJson } from '../../../api/json';
 import { pathPlaceOf } from '../../../api/kinds';
 import { follow } from '../../../api/live';
-import { offeredPath, offeredQuery, windowQuery } from '../../../api/offered';
+import { firstOrder, offeredPath, offeredQuery, windowQuery } from '../../../api/offered';
 import type { paths } from '../../../api/schema';
 import { type LiveWindows, useWindows } from '../../../api/use-windows';
 import { useNamespaces } from '../../../app/namespace';
@@ -37,7 +37,7 @@ interface OfferedProps extends ListProps {
 /** Reads the rows that the address of the page asks for, and follows them. */
 export function useOffered({ kind, namespace, rights, columns }: OfferedProps): Offered {
   const state = columns.find(({ name, type }) => type === 'string' && isState(name))?.name;
-  const sortable = ['name', 'namespace', 'creationTimestamp', ...columns.map(({ name }) => name)];
+  const sortable = [firstOrder(kind), 'name', 'namespace', 'creationTimestamp', ...columns.map(({ name }) => name)];
   const sort = sortIn(query.value, sortable);
   const is = state === undefined ? '' : (query.value.get('is') ?? '');
   const filterBy = is === '' ? [] : [`${state},${is.replaceAll(',', '\\,')}`];

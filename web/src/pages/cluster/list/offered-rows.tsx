@@ -11,6 +11,7 @@ import { ListFrame, type ListProps, type ListRights, useSelected } from './list-
 import { ListTable } from './list-table';
 import { type OfferedColumn, offeredColumns } from './offered-columns';
 import { type Offered, type OfferedRow, useOffered } from './offered-list';
+import { serviceColumn, useEndpointCounts } from './service-states';
 import { StateChoice } from './state-choice';
 
 interface OfferedRowsProps extends ListProps {
@@ -26,6 +27,7 @@ interface OfferedRowsProps extends ListProps {
  */
 export function OfferedRows({ kind, kinds, namespace, rights, columns, none }: OfferedRowsProps) {
   const usages = useUsages({ kinds, of: kind, namespace, labelSelector: query.value.get('selector') ?? '' });
+  const counts = useEndpointCounts({ kinds, kind, namespace });
   const { windows, state, is, asked, sort, sortable } = useOffered({ kind, namespace, rights, columns });
   const selected = useSelected();
   const { list } = windows;
@@ -55,7 +57,10 @@ export function OfferedRows({ kind, kinds, namespace, rights, columns, none }: O
         onRetry={refresh}
         filters={state === undefined ? ['q'] : ['q', 'is']}
         isOld={(lost ?? problem) !== undefined}
-        columns={[...offeredColumns({ kind, namespace }, columns), ...usageColumns<OfferedRow>(usages, (total ?? 0) <= windowSize)]}
+        columns={[
+          ...offeredColumns({ kind, namespace }, columns, serviceColumn(counts, serviceTexts)),
+          ...usageColumns<OfferedRow>(usages, (total ?? 0) <= windowSize),
+        ]}
         row={(index) => (byUsage ? byUsage.rows[index] : list.row(index))}
         isBusy={windows.isAwaited}
         source={list}
@@ -66,6 +71,12 @@ export function OfferedRows({ kind, kinds, namespace, rights, columns, none }: O
     </ListFrame>
   );
 }
+
+const serviceTexts = ({ values }: OfferedRow) => ({
+  type: String(values.type),
+  hasSelector: true,
+  hasAddress: values.status !== 'Pending',
+});
 
 /** Sorts by usage, which the service does not know, if the page holds the whole list. */
 function usageRows(list: Offered['windows']['list'], total: number | undefined, usages: Usages | undefined) {

@@ -3,6 +3,7 @@ import { useLoad } from '../../../api/load';
 import { offeredPath } from '../../../api/offered';
 import { setQuery } from '../../../app/router';
 import { count, t } from '../../../text/text';
+import { shownState } from '../cells';
 import type { ListProps } from './list-frame';
 import { countStates, type Offered } from './offered-list';
 
@@ -29,10 +30,10 @@ export function StateChoice({ kind, namespace, state, is, asked, windows: { list
       <span class="hidden">{t('cluster.state')}</span>
       <select value={is} onChange={({ currentTarget }) => setQuery({ is: currentTarget.value })}>
         <option value="">{t('cluster.anyState')}</option>
-        {is !== '' && !values.some(({ value }) => String(value) === is) && <option value={is}>{is}</option>}
+        {is !== '' && !values.some(({ value }) => String(value) === is) && <option value={is}>{shownState(is)}</option>}
         {values.map(({ value, count: number }) => (
           <option key={String(value)} value={String(value)}>
-            {`${String(value)} (${count(number)})`}
+            {`${shownState(String(value))} (${count(number)})`}
           </option>
         ))}
       </select>

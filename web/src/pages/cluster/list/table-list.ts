@@ -1,5 +1,6 @@
 /** List in the columns that kubectl shows, made by the API server: its first part, more on demand, and live. */
 import { folded, wantedText } from '@atrium/objects/folded.ts';
+import { type ObjectState, objectState } from '@atrium/objects/object-state.ts';
 import { type Signal, signal } from '@preact/signals';
 import { apiPath, type Kind } from '../../../api/kinds';
 import { isFinal, Lost, retryMs } from '../../../api/lost';
@@ -17,6 +18,7 @@ import {
   tableAccept,
 } from '../../../api/objects';
 import { asProblem, isAbort, Problem } from '../../../api/problem';
+import { hasStateColumn, rowObjects } from '../../../api/stated-kinds';
 import { type WatchEvent, watchObjects } from '../../../api/watch-objects';
 import { t } from '../../../text/text';
 import type { Sort } from '../../../ui/table';
@@ -28,7 +30,11 @@ const pauseMs = 50;
 export interface Row {
   metadata: Metadata;
   cells: ReadonlyMap<string, unknown>;
+  /** Set for kinds whose columns do not have it. */
+  state?: ObjectState;
 }
+
+const stateColumn: TableColumn = { name: 'State', type: 'string', format: '', priority: 0, description: '' };
 
 export class TableList {
   readonly columns: Signal<readonly TableColumn[]> = signal([]);
@@ -44,8 +50,11 @@ export class TableList {
   readonly isAnew: Signal<boolean> = signal(false);
   readonly #revision = signal(0);
   readonly #path: string;
-  readonly #selection: Selection;
+  readonly #selection: Selection & ReturnType<typeof rowObjects>;
+  readonly #hasStateColumn: boolean;
   readonly #least: number;
+  /** Columns of the API server. */
+  #own: readonly TableColumn[] = [];
   #rows: Map<string, Row> | undefined;
   readonly #come = new Map<string, Row>();
   readonly #gone = new Set<string>();
@@ -61,7 +70,8 @@ export class TableList {
   constructor(kind: Kind, namespace: string | undefined, { labelSelector = '', fieldSelector = '' }: Selection, least = 0) {
     this.#least = least;
     this.#path = apiPath(kind, { namespace });
-    this.#selection = { ...(labelSelector && { labelSelector }), ...(fieldSelector && { fieldSelector }) };
+    this.#selection = { ...(labelSelector && { labelSelector }), ...(fieldSelector && { fieldSelector }), ...rowObjects(kind) };
+    this.#hasStateColumn = hasStateColumn(kind);
   }
 
   get isRead(): boolean {
@@ -130,7 +140,10 @@ export class TableList {
     this.isBusy.value = true;
     try {
       let table = await this.#page(from, mine.signal);
-      if (table.columnDefinitions && from === '') this.columns.value = table.columnDefinitions;
+      if (table.columnDefinitions && from === '') {
+        this.#own = table.columnDefinitions;
+        this.columns.value = this.#hasStateColumn ? this.#own.toSpliced(1, 0, stateColumn) : this.#own;
+      }
       const rows = new Map(from === '' ? [] : this.#rows);
       for (let read = pageSize; ; read += pageSize) {
         for (const row of table.rows ?? []) this.#add(rows, row);
@@ -180,8 +193,13 @@ export class TableList {
     this.#revision.value += 1;
   }
 
-  #rowOf({ cells, object: { metadata } }: TableRow): Row {
-    return { metadata, cells: new Map(this.columns.value.map(({ name }, index) => [name, cells[index]])) };
+  #rowOf({ cells, object: { metadata, ...parts } }: TableRow): Row {
+    const row = { metadata, cells: new Map(this.#own.map(({ name }, index) => [name, cells[index]])) };
+    // Aggregated APIs and lists without columns have no objects.
+    if (parts.status === undefined) return row;
+    const state = objectState({ metadata, ...parts });
+    if (this.#hasStateColumn) row.cells.set(stateColumn.name, state.word);
+    return { ...row, state };
   }
 
   /**

@@ -15,7 +15,11 @@ import { cellOf, namespaceColumn } from '../cells';
 import { sortedByUsage, usageColumns, useUsages } from '../usage';
 import { ListFrame, type ListProps, type ListRights, useSelected } from './list-frame';
 import { ListTable } from './list-table';
+import { serviceColumn, useEndpointCounts } from './service-states';
 import { type Row, TableList } from './table-list';
+
+/** Column of events, which are in the order of time at first. */
+const lastSeen = 'Last Seen';
 
 interface TableRowsProps extends ListProps {
   kinds: readonly Kind[];
@@ -28,7 +32,9 @@ export function TableRows({ kind, kinds, namespace, rights }: TableRowsProps) {
   const list = useTableList({ kind, namespace, rights }, labelSelector);
   const selected = useSelected();
   const usages = useUsages({ kinds, of: kind, namespace, labelSelector });
-  const sort = sortOf(query.value);
+  const first = list.columns.value.some(({ name }) => name === lastSeen) ? lastSeen : 'Name';
+  const sort = sortOf(query.value, first);
+  const counts = useEndpointCounts({ kinds, kind, namespace });
   const found = list.shown({ search: query.value.get('q') ?? '', sort });
   const rows = found && sortedByUsage(found, usages, sort);
   const total = rows?.length;
@@ -48,9 +54,9 @@ export function TableRows({ kind, kinds, namespace, rights }: TableRowsProps) {
         steps={<AskFor right={rights.list} />}
         filters={['q']}
         isOld={(list.lost.since.value ?? problem) !== undefined}
-        columns={[...columnsOf(list, { kind, namespace }), ...usageColumns<Row>(usages)]}
+        columns={[...withState(columnsOf(list, { kind, namespace }), serviceColumn(counts, serviceTexts)), ...usageColumns<Row>(usages)]}
         row={(index) => rows?.[index]}
-        onSort={({ by, isDescending }) => setQuery({ sort: (isDescending ? '-' : '') + (by === 'Name' && !isDescending ? '' : by) })}
+        onSort={({ by, isDescending }) => setQuery({ sort: (isDescending ? '-' : '') + (by === first && !isDescending ? '' : by) })}
       />
     </ListFrame>
   );
@@ -71,9 +77,9 @@ function useTableList({ kind, namespace, rights }: ListProps & { rights: ListRig
 }
 
 /** Returns the order in the address: a title of kubectl's, with `-` before it for the other direction. */
-function sortOf(address: URLSearchParams): Sort {
+function sortOf(address: URLSearchParams, first: string): Sort {
   const [, descending, by = ''] = /^(-?)(.*)$/.exec(address.get('sort') ?? '') ?? [];
-  return { by: by || 'Name', isDescending: descending === '-' };
+  return { by: by || first, isDescending: descending === '-' };
 }
 
 /** Reports whether the columns of `kubectl get -o wide` are shown, too. */
@@ -86,6 +92,16 @@ const columnsOf = (list: TableList, { kind, namespace }: ListProps): Column<Row>
       const shown = cellOf(kind, column, index);
       return index === 0 && kind.isNamespaced && namespace === undefined ? [shown, namespaceColumn(kind)] : [shown];
     });
+
+/** The state stands beside the name. */
+const withState = <T,>([name, ...columns]: Column<T>[], state: Column<T>[]): Column<T>[] =>
+  name === undefined ? [] : [name, ...state, ...columns];
+
+const serviceTexts = ({ cells }: Row) => ({
+  type: String(cells.get('Type')),
+  hasSelector: cells.get('Selector') !== '<none>',
+  hasAddress: cells.get('External-IP') !== '<pending>',
+});
 
 function ColumnsChoice({ list }: { list: TableList }) {
   if (!list.columns.value.some(({ priority }) => priority > 0)) return null;

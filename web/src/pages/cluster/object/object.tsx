@@ -1,3 +1,4 @@
+import { objectState } from '@atrium/objects/object-state.ts';
 import { useEffect } from 'preact/hooks';
 import { apiPath, type Kind, kindId, pageOf, placeInPath } from '../../../api/kinds';
 import type { ClusterObject } from '../../../api/objects';
@@ -15,7 +16,7 @@ import { t } from '../../../text/text';
 import { Failure, Held, Notice, Old, Skeleton } from '../../../ui/state';
 import { Tabs } from '../../../ui/tabs';
 import { ObjectActions } from '../actions/actions';
-import { StateWord } from '../cells';
+import { StateView } from '../cells';
 import { Events } from '../events/events';
 import { openedRow, RowSummary } from '../list/opened-row';
 import { Logs } from '../logs/logs';
@@ -24,7 +25,6 @@ import { loadSections } from '../sections/sections';
 import { TerminalTab } from '../terminal/terminal';
 import { OfKind } from '../use-kind';
 import { YamlTab } from '../yaml/yaml-tab';
-import { stateOf } from './object-state';
 import { Summary } from './summary';
 
 export function ahead({ tab = 'summary', ...params }: PageProps['params']): void {
@@ -105,7 +105,7 @@ function OneObject(props: OneProps) {
         <h1 tabIndex={-1}>{name}</h1>
         {object && (
           <Held problem={problem} lost={load.lost.value}>
-            <StateWord word={stateOf(object)} />
+            <StateView of={objectState(object)} />
           </Held>
         )}
         {object && <ObjectActions kind={kind} kinds={kinds} object={object} />}

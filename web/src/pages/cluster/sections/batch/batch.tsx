@@ -1,4 +1,5 @@
 import { humanDuration } from '@atrium/objects/duration.ts';
+import { jobState } from '@atrium/objects/job-state.ts';
 import { nextRun, parseSchedule } from '@atrium/objects/schedule.ts';
 import { dateTime, t } from '../../../../text/text';
 import { Ago } from '../../../../ui/age';
@@ -10,8 +11,8 @@ import { templateSections } from '../pod/template';
 import { RelatedTable } from '../related/related-table';
 import type { Section, SectionProps } from '../section';
 import { warnings } from '../warnings';
-import { jobState, secondsText } from './job-state';
 import { scheduleWords } from './schedule-words';
+import { secondsText } from './seconds';
 
 const numberText = (value: unknown) => typeof value === 'number' && String(value);
 

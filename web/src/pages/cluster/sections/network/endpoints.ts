@@ -43,6 +43,16 @@ function endpointOf({ addresses = [], conditions, nodeName, zone, targetRef }: G
   };
 }
 
+/** Counts the endpoints of Services by their namespace and name. */
+export function endpointCounts(slices: readonly ClusterObject[]): ReadonlyMap<string, { ready: number; all: number }> {
+  const byService = Map.groupBy(slices, ({ metadata }) => `${metadata.namespace}/${metadata.labels?.['kubernetes.io/service-name']}`);
+  const counts = [...byService].map(([service, those]) => {
+    const endpoints = endpointsOf(those);
+    return [service, { ready: endpoints.filter(({ state }) => state === 'Ready').length, all: endpoints.length }] as const;
+  });
+  return new Map(counts);
+}
+
 const isBroken = (state: Endpoint['state']): boolean => state !== 'Ready';
 
 /**

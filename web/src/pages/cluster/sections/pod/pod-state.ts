@@ -79,9 +79,6 @@ const isOver = ({ status }: ClusterObject): boolean => status?.phase === 'Succee
 /** An init container that runs beside the others until the pod ends. Kubernetes documentation, "Sidecar Containers". */
 export const isSidecar = ({ kind, spec }: Pick<Container, 'kind' | 'spec'>) => kind === 'initContainer' && spec.restartPolicy === 'Always';
 
-/** Returns the status of the condition `Ready` of a pod or a node. */
-export const readinessOf = (object: ClusterObject): unknown => conditionsIn(object, 'Ready').at(-1)?.status;
-
 export const isReady = (pod: ClusterObject): boolean => conditionsIn(pod, 'Ready').some(({ status }) => status === 'True');
 
 export interface Trouble {

@@ -72,8 +72,8 @@ function RowTable({ kind, kinds, namespace, selection, label, list, rows }: Rela
     .map((column, index) => ({ column, index }))
     .filter(({ column }) => column.priority === 0 || (kind.resource === 'pods' && column.name === 'Node'))
     .map(({ column, index }) => {
-      const { title, cell } = cellOf(kind, column, index);
-      return { title, cell };
+      const { title, isNumber, cell } = cellOf(kind, column, index);
+      return { title, isNumber, cell };
     });
   const isUsed = rows.some(({ metadata }) => usages?.has(usageKey(metadata)));
   const all = [...columns, ...usageColumns<Row>(isUsed ? usages : undefined, false)];

@@ -1,12 +1,13 @@
 /** Rollouts that this page of the browser has begun: their ends are told wherever the reader is by then. */
+
 import { compareResourceVersions } from '@atrium/kubernetes/resource-version.ts';
+import { rolloutOf } from '@atrium/objects/rollout.ts';
 import { apiPath, type Kind } from '../../../../api/kinds';
 import { isFinal } from '../../../../api/lost';
 import type { ClusterObject, Metadata } from '../../../../api/objects';
 import { watchObjects } from '../../../../api/watch-objects';
 import { t } from '../../../../text/text';
 import { toast } from '../../../../ui/toast';
-import { rolloutOf } from './rollout';
 
 const mostFollowed = 20;
 

@@ -1,7 +1,8 @@
+import { type Rollout, rolloutOf } from '@atrium/objects/rollout.ts';
 import { t } from '../../../../text/text';
 import { Facts } from '../../../../ui/facts';
 import { Notice } from '../../../../ui/state';
-import { durationText } from '../batch/job-state';
+import { durationText } from '../batch/seconds';
 import { ObjectLink } from '../object-link';
 import { selectedPods } from '../pod/selected-pods';
 import { templateSections } from '../pod/template';
@@ -9,7 +10,6 @@ import type { Section, SectionProps } from '../section';
 import { selectedLabels } from '../selector';
 import { warnings } from '../warnings';
 import { History } from './history';
-import { type Rollout, rolloutOf } from './rollout';
 import { WorkloadBounds } from './workload-bounds';
 
 const tones = { done: 'ok', progressing: 'info', unseen: 'info', stuck: 'bad', paused: 'warn', stopped: 'info' } as const;
