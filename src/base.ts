@@ -20,6 +20,7 @@ import { watchGroups } from './groups/groups.ts';
 import { KeyRing, type SigningKeys } from './keys/key-ring.ts';
 import type { PluginContext } from './plugins/plugins.ts';
 import type { Services } from './services.ts';
+import type { UsagePollParts } from './usage/usage-poll.ts';
 import type { Passwords } from './users/passwords/passwords.ts';
 import { UserEvents } from './users/record/events.ts';
 import { noLocalGroups } from './users/record/local-groups.ts';
@@ -47,6 +48,8 @@ export interface ProcessContext {
   wallClock?: () => Date;
   /** Monotonic clock, in milliseconds. */
   clock?: () => number;
+  /** Usage before the start, which the demo computes. */
+  earlierUsage?: UsagePollParts['earlier'];
 }
 
 /** Bound of the cached pages of all lists. */

@@ -28,6 +28,7 @@ import { createRoles } from './roles/roles.ts';
 import { createSearch } from './search/search.ts';
 import type { Services } from './services.ts';
 import { Translations } from './texts/texts.ts';
+import { createUsage } from './usage/usage.ts';
 import { Passwords } from './users/passwords/passwords.ts';
 import { SubjectRights } from './users/subject-rights.ts';
 import { createUsers } from './users/users.ts';
@@ -131,6 +132,7 @@ export function createFeatures(context: ProcessContext): Features {
     }),
     namespaces ?? {},
     lists,
+    createUsage(services, context.earlierUsage),
     createSearch(services, { users: base.watched.collection, groups: base.watchedGroups?.collection, lists: lists.service }),
     identity ?? {},
     config.features.kubernetesProxy ? createProxy(services, authenticator) : {},

@@ -127,7 +127,7 @@ async function samplePlugin(template: URL): Promise<KubernetesObject[]> {
 }
 
 const demoApp = (
-  { cluster, serviceToken }: Demo,
+  { cluster, rolledOut, serviceToken }: Demo,
   given: Pick<ProcessContext, 'config' | 'environment' | 'passwords' | 'newSigningKeys'>,
 ): App =>
   new App({
@@ -141,6 +141,7 @@ const demoApp = (
     },
     // Services of the embedded cluster do not run: the plugins' servers are on this machine.
     pluginContext: { network: { resolve: async () => ['127.0.0.1'], isRefused: () => false } },
+    earlierUsage: () => rolledOut.then(() => (resource, at) => cluster.metricsAt(resource, at)),
     log: createLog({ level: 'warn', format: 'json' }),
   });
 
@@ -236,6 +237,7 @@ function demoConfig({ host, port, url, packageRoot, pluginsCaFile, ldap, isPatie
         static: { directory: options.static ?? fileURLToPath(new URL('web/dist', packageRoot)) },
         assetsHostPath: options.static ?? 'web/dist',
         plugins: { caFile: pluginsCaFile },
+        metrics: { lastHour: true },
         envsConfigMap: demoEnvironment,
         envs: { CONSOLE_PUBLIC_CLUSTER: 'embedded' },
         environment: [{ key: 'title', value: 'Atrium demo' }],

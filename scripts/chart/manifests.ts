@@ -31,6 +31,7 @@ const byHand = {
   'access-tokens.yaml': 'features.accessTokens',
   'certificates.yaml': 'users.certificates.enabled',
   'sweep.yaml': 'features.accessRequests',
+  'usage.yaml': 'console.metrics.lastHour',
   'user-bindings.yaml': 'features.userBindings',
   'workload-lists.yaml': 'lists.preset',
 };

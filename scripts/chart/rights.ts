@@ -26,6 +26,7 @@ const settings: Readonly<Record<string, string>> = {
   'team/user-bindings.yaml': 'features.userBindings',
   'team/access-requests.yaml': 'features.accessRequests',
   'team/workload-lists.yaml': 'lists.preset',
+  'usage.yaml': 'console.metrics.lastHour',
   'certificates.yaml': 'users.certificates.enabled',
 };
 

@@ -18,6 +18,7 @@ export interface Right {
 /** Reports whether a configuration needs the rights of a setting. Settings that are left out always need theirs. */
 const needs: Readonly<Record<string, (config: Config) => boolean>> = {
   'lists.preset': ({ lists }) => lists.preset === 'workloads',
+  'console.metrics.lastHour': ({ console }) => console.metrics.lastHour,
   'features.userBindings': ({ features }) => features.userBindings,
   'features.accessTokens': ({ features }) => features.accessTokens,
   'features.accessRequests': ({ features }) => features.accessRequests,

@@ -7,6 +7,7 @@ import { accessRequestsSection } from './access-requests-section.ts';
 import { addressOrRange, hostOrAddress, httpURLWithoutQuery, objectName, origin } from './formats.ts';
 import { listsSection } from './lists-section.ts';
 import { identitySection, loginSection } from './login-sections.ts';
+import { metricsSection } from './metrics-section.ts';
 import { profileNames } from './profiles.ts';
 import { smtpSection } from './smtp-section.ts';
 import { dnsLabel, duration, isUnique, path, size } from './units.ts';
@@ -191,6 +192,7 @@ const consoleSection = z.strictObject({
     .refine((languages) => isUnique(languages.map(({ id }) => id)), 'must not hold an id twice')
     .default([{ id: 'en', name: 'English' }])
     .describe('Languages of the console, in order.'),
+  metrics: metricsSection.prefault({}).describe('CPU and memory over time.'),
   plugins: z
     .strictObject({
       caFile: path()

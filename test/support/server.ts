@@ -50,7 +50,7 @@ export interface TestServer {
   stop(): Promise<void>;
 }
 
-export interface ServerOptions extends Pick<ApiServerOptions, 'issuers' | 'isReused'> {
+export interface ServerOptions extends Pick<ApiServerOptions, 'issuers' | 'isReused' | 'hasWorkloads'> {
   /** Settings that differ from the baseline, as in the YAML file. */
   config?: Record<string, unknown>;
   environment?: Record<string, string>;
@@ -87,8 +87,9 @@ export async function startServer({
   pluginContext,
   between,
   isReused = true,
+  hasWorkloads = false,
 }: ServerOptions = {}): Promise<TestServer> {
-  const cluster = await apiServer({ issuers, isReused });
+  const cluster = await apiServer({ issuers, isReused, hasWorkloads });
   const middle = await between?.(cluster);
   const relay = new TcpProxy(middle?.url ?? cluster.url);
   await relay.start();

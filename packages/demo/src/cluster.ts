@@ -62,6 +62,8 @@ export interface Demo {
   people: SignedIn[];
   images: readonly { name: string; key: string }[];
   users: number;
+  /** Resolves once the workloads are rolled out. */
+  rolledOut: Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -113,10 +115,11 @@ export async function startDemo({
   }
   const rollout = new AbortController();
   // A namespace that is deleted meanwhile accepts no second revision.
-  if (cluster.isNew)
-    rollOut(cluster, AbortSignal.any([rollout.signal, AbortSignal.timeout(rolloutTimeoutMs)])).catch((error: Error) =>
-      process.emitWarning(error),
-    );
+  const rolledOut = cluster.isNew
+    ? rollOut(cluster, AbortSignal.any([rollout.signal, AbortSignal.timeout(rolloutTimeoutMs)])).catch((error: Error) =>
+        process.emitWarning(error),
+      )
+    : Promise.resolve();
   // Applied last, because the policy lets only the service create users of a directory.
   await cluster.apply(...(await readFiles(manifests, ['admission-policy.yaml'])));
   if (!isMinimal) await installAccess(cluster, manifests);
@@ -134,7 +137,7 @@ export async function startDemo({
     rollout.abort();
     await Promise.all([cluster.stop(), directory.stop()]);
   };
-  return { cluster, serviceToken, webhookToken, people: signedIn, images: demoImages, users: people.length, directory, stop };
+  return { cluster, serviceToken, webhookToken, people: signedIn, images: demoImages, users: people.length, directory, rolledOut, stop };
 }
 
 /** Lets users ask for access. A new cluster gets requests. */
@@ -233,7 +236,14 @@ const passwordAlphabet = 'abcdefghjkmnpqrstuvwxyz23456789';
 /** Reads the manifests that an installation applies. */
 async function readManifests(directory: URL): Promise<KubernetesObject[]> {
   const crds = (await readdir(new URL('crds/', directory))).filter((name) => name.endsWith('.io.yaml')).sort();
-  const byHand = ['certificates.yaml', 'user-bindings.yaml', 'access-tokens.yaml', 'workload-lists.yaml', 'impersonation.yaml'];
+  const byHand = [
+    'certificates.yaml',
+    'user-bindings.yaml',
+    'access-tokens.yaml',
+    'workload-lists.yaml',
+    'usage.yaml',
+    'impersonation.yaml',
+  ];
   const rights = ['rbac.yaml', ...byHand, 'roles.yaml'];
   return readFiles(directory, [...crds.map((name) => `crds/${name}`), ...rights]);
 }

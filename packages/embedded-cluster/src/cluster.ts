@@ -159,6 +159,11 @@ export class Cluster {
     });
   }
 
+  /** Returns a list of metrics.k8s.io at an earlier time, as if the pods of now had run then. Empty without workloads. */
+  metricsAt(resource: 'pods' | 'nodes', at: Date): { items: KubernetesObject[] } {
+    return { items: this.#parts.workloads?.metricsAt(resource, at) ?? [] };
+  }
+
   /** Returns a kubeconfig (YAML). */
   kubeconfig(token: string): string {
     return kubeconfigText(this.#parts, token);

@@ -6,7 +6,7 @@ import { type ForwardCall, forward } from './forward.ts';
 import { actingAs, isImpersonationRefusal } from './impersonation.ts';
 import { asOwnAccount, ownAccountRefused, ServiceClient } from './own-account.ts';
 import { Passage } from './passage.ts';
-import { type ApiCall, type Credential, Transport, type TransportOptions } from './transport.ts';
+import { type ApiCall, type Credential, type StreamCall, Transport, type TransportOptions, type UpstreamResponse } from './transport.ts';
 import { answerOf, isRefusal, pageAsOutage } from './upstream-error.ts';
 
 export type { ApiCall } from './transport.ts';
@@ -93,6 +93,11 @@ export class CallerClient {
    */
   request(call: ApiCall): Promise<unknown> {
     return this.#authorized((credential) => this.#transport.json(call, credential));
+  }
+
+  /** Returns a success with its body unread. The caller has to read or destroy it. @throws like `request` */
+  stream(call: StreamCall): Promise<UpstreamResponse> {
+    return this.#authorized((credential) => this.#transport.stream(call, credential));
   }
 
   /**

@@ -14,6 +14,7 @@ const allowed: ImportTable = {
       'authentication.ts',
       'base.ts',
       'search',
+      'usage',
       'listed-resources',
       'explorer',
       'access',
@@ -55,8 +56,9 @@ const allowed: ImportTable = {
   },
   'base.ts': {
     values: ['access', 'directory', 'access-requests', 'bindings', 'groups', 'users', 'keys', 'kubernetes', 'audit', 'http', 'config'],
-    types: ['plugins', 'services.ts'],
+    types: ['plugins', 'usage', 'services.ts'],
   },
+  usage: { values: ['kubernetes', 'http', 'config', 'objects'], types: ['services.ts'] },
   search: { values: ['users', 'kubernetes', 'http', 'objects'], types: ['listed-resources', 'groups', 'services.ts', 'lists'] },
   'listed-resources': { values: ['access', 'lists', 'kubernetes', 'http', 'objects'], types: ['services.ts', 'config'] },
   explorer: {

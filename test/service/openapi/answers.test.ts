@@ -43,6 +43,8 @@ const parameters: Record<string, Record<string, string>> = {
   GetThroughPlugin: { plugin: 'cost-report', alias: 'none', path: 'index' },
   ListResources: { group: 'core', version: 'v1', resource: 'namespaces' },
   ListNamespacedResources: { ...roles, namespace: 'shop' },
+  GetNamespaceUsage: { namespace: 'shop' },
+  GetObjectUsage: { namespace: 'shop', resource: 'pods', name: 'web-0' },
   GetKubernetes: { path: 'version' },
   HandleConfigMapImage: { name: 'console-logo', key: 'logo.png' },
   HandleStaticFiles: { subpath: 'index.html' },
@@ -60,7 +62,7 @@ const queries: Record<string, string> = {
 };
 
 /** Operations whose object does not exist here. */
-const absent = new Set(['GetUsersSync', 'GetThroughPlugin']);
+const absent = new Set(['GetUsersSync', 'GetThroughPlugin', 'GetClusterUsage', 'GetNodeUsage', 'GetNamespaceUsage', 'GetObjectUsage']);
 
 describe('the service, by its OpenAPI document', () => {
   const lists = { resources: [{ version: 'v1', resource: 'namespaces' }, roles] };

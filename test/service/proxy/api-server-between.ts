@@ -9,7 +9,9 @@ import type { OwnApiServer } from '../../support/api-server.ts';
 export class ApiServerBetween {
   /** Requests that the test answers. */
   readonly received: IncomingMessage[] = [];
-  /** Answers the requests below `/apis/between`. */
+  /** Path below which the test answers. */
+  readonly #prefix: string;
+  /** Answers the requests below that path. */
   handle: (request: IncomingMessage, response: ServerResponse) => void = (_request, response) => response.end('{}');
   /** Receives the requests that the API server answers. */
   onForward: (request: IncomingMessage) => void = () => undefined;
@@ -18,11 +20,15 @@ export class ApiServerBetween {
   #server: Server | undefined;
   #open = new Set<Duplex>();
 
+  constructor(prefix = '/apis/between') {
+    this.#prefix = prefix;
+  }
+
   /** Starts the server; the `between` of `startServer`. */
   readonly start = async (cluster: OwnApiServer): Promise<{ url: string; stop(): Promise<void> }> => {
     const { certificate: cert, key } = cluster.serving;
     const server = createServer({ cert, key }, (request, response) => {
-      if (!request.url?.startsWith('/apis/between')) {
+      if (!request.url?.startsWith(this.#prefix)) {
         this.onForward(request);
         return forward(cluster, request, response);
       }

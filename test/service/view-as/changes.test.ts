@@ -10,7 +10,16 @@ import { asBob, bob, emailOf, kubernetes, listOfMaps, mapsOf, startViews } from 
 
 const supported = [
   ...['GetKubernetes', 'PostKubernetes', 'PutKubernetes', 'PatchKubernetes', 'DeleteKubernetes'],
-  ...['ListOfferedResources', 'ListResources', 'ListNamespacedResources', 'ListNamespaces'],
+  ...[
+    'ListOfferedResources',
+    'ListResources',
+    'ListNamespacedResources',
+    'GetClusterUsage',
+    'GetNodeUsage',
+    'GetNamespaceUsage',
+    'GetObjectUsage',
+    'ListNamespaces',
+  ],
   ...['CreateSelfSubjectAccessReview', 'CreateSelfSubjectAccessReviewNative', 'CreateSelfSubjectRulesReview'],
   ...['ListUsersNative', 'GetUserNative'],
 ];

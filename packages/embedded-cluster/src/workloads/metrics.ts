@@ -143,6 +143,10 @@ const metricsType = (resource: string, kind: string, member: string, computed: N
     ...{ version: 'v1beta1', singular: '', verbs: ['get', 'list'], columns, namespaced: resource === 'pods', computed },
   });
 
+/** Returns the metrics of all pods or nodes at another time, as if they had run then. */
+export const metricsAt = (backend: Backend, resource: 'pods' | 'nodes', at: Date): StoredObject[] =>
+  (resource === 'pods' ? podMetrics : nodeMetrics)({ ...backend, now: () => at });
+
 export const metricsTypes = (): ResourceType[] => [
   metricsType('nodes', 'NodeMetrics', 'usage', nodeMetrics),
   metricsType('pods', 'PodMetrics', 'containers', podMetrics),

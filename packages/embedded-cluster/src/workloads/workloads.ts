@@ -1,7 +1,7 @@
 /** The controllers of workloads: one loop, whose queue of keys is filled by changes of the store. */
 
 import { Component } from '../component.ts';
-import { controllerOf, keyOf, objectKey } from '../objects.ts';
+import { controllerOf, keyOf, objectKey, type StoredObject } from '../objects.ts';
 import { limited, reconcileQuota } from '../quotas.ts';
 import { type Backend, collectionOf } from '../resources.ts';
 import type { Change } from '../store.ts';
@@ -11,6 +11,7 @@ import { reconcileBudget } from './disruption.ts';
 import { reconcileEndpoints } from './endpoints.ts';
 import { reconcileCronJob, reconcileJob } from './jobs.ts';
 import { workloadTypes } from './kinds.ts';
+import { metricsAt } from './metrics.ts';
 import { reconcilePod } from './pods.ts';
 import { schedule } from './scheduling.ts';
 import { reconcileDaemonSet, reconcileReplicaSet, reconcileStatefulSet } from './sets.ts';
@@ -57,6 +58,11 @@ export class Workloads {
   static start(backend: Backend, log: (message: string) => void): Workloads {
     for (const type of [...backend.registry.all(), ...workloadTypes()]) backend.registry.set(limited(backend, type));
     return new Workloads(backend, log);
+  }
+
+  /** Returns the metrics of all pods or nodes at another time, as if those of now had run then. */
+  metricsAt(resource: 'pods' | 'nodes', at: Date): StoredObject[] {
+    return metricsAt(this.#backend, resource, at);
   }
 
   stop(): void {
