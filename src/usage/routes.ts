@@ -16,7 +16,7 @@ const shared = {
     200: { description: 'The points, oldest first.', content: { 'application/json': usageHistory } },
     400: { description: 'The service does not offer this range.' },
     403: { description: 'The caller may not list these metrics, or not use the Service of Prometheus.' },
-    404: { description: 'Neither `console.metrics.lastHour` nor `console.metrics.prometheus` is set, or the workload does not exist.' },
+    404: { description: 'The workload does not exist.' },
   },
 } as const satisfies Partial<Operation>;
 

@@ -4,7 +4,7 @@ export const ranges = ['1h', '6h', '1d', '7d'] as const;
 export type Range = (typeof ranges)[number];
 
 /** Causes of missing figures. */
-const absences = ['NotMeasuredYet', 'NotInstalled', 'RightsMissing', 'TooMany', 'Unavailable'] as const;
+const absences = ['NotKept', 'NotMeasuredYet', 'NotInstalled', 'RightsMissing', 'TooMany', 'Unavailable'] as const;
 export type Absence = (typeof absences)[number];
 
 /** Kinds whose pods are found by their selector, with the API group of each. */

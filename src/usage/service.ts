@@ -6,7 +6,7 @@ import { CallerResource } from '@atrium/kubernetes/resource-client.ts';
 import { labelSelector, selectorText } from '@atrium/objects/labels.ts';
 import { partsOf } from '@atrium/objects/reader.ts';
 import { parseLabelSelector } from '@atrium/objects/selectors.ts';
-import { badParameter, StatusError } from '@atrium/objects/status.ts';
+import { badParameter } from '@atrium/objects/status.ts';
 import type { Services } from '../services.ts';
 import type { Prometheus } from './prometheus.ts';
 import { nodeSeries, podSeries, type Series } from './queries.ts';
@@ -23,13 +23,13 @@ export interface NodesTarget {
 type Fits = (key: string, labels: Sample['labels']) => boolean;
 
 interface Sources {
-  /** Undefined without `console.metrics.lastHour`. */
-  poll: UsagePoll | undefined;
+  poll: UsagePoll;
   /** Undefined without `console.metrics.prometheus`. */
   prometheus: Prometheus | undefined;
 }
 
 const messages: Readonly<Record<Absence, string>> = {
+  NotKept: 'usage is not kept: set console.metrics.lastHour or console.metrics.prometheus',
   NotMeasuredYet: 'this replica has not measured yet; try again in a minute',
   NotInstalled: 'the cluster does not serve metrics.k8s.io; install metrics-server',
   RightsMissing: "the service's account may not list the metrics; apply deploy/manifests/usage.yaml, or set rbac.create in the chart",
@@ -70,12 +70,10 @@ export class UsageService {
     return this.#lastHour(poll, 'pods', (key, labels) => key.startsWith(prefix) && isOwn(key.slice(prefix.length), labels));
   }
 
-  /** Returns the poll for a range that it keeps, undefined for Prometheus. @throws StatusError 400, 404 */
+  /** Returns the poll for its range, undefined if Prometheus is asked. @throws StatusError 400 */
   #pollFor(range: Range): UsagePoll | undefined {
     const { poll, prometheus } = this.#sources;
-    if (poll === undefined && prometheus === undefined)
-      throw new StatusError(404, 'NotFound', 'usage is not kept: set console.metrics.lastHour or console.metrics.prometheus');
-    if (range === '1h' && poll !== undefined) return poll;
+    if (range === '1h' && (poll.isKept || prometheus === undefined)) return poll;
     if (prometheus === undefined)
       throw badParameter('range', 'must be 1h, because console.metrics.prometheus is not set', 'FieldValueNotSupported');
     return undefined;

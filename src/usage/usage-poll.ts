@@ -15,6 +15,8 @@ const maxPauses = 8;
 const spreadMs = 5_000;
 
 export interface UsagePollParts {
+  /** False without `console.metrics.lastHour`: nothing is measured. Default: true. */
+  isKept?: boolean;
   measure(resource: Measured, signal: AbortSignal): Promise<Sample[]>;
   log: Logger;
   now: () => Date;
@@ -28,17 +30,21 @@ export interface UsagePollParts {
 export class UsagePoll {
   readonly #parts: UsagePollParts;
   readonly rings: Readonly<Record<Measured, UsageRing>> = { pods: new UsageRing(), nodes: new UsageRing() };
-  readonly #absences: Record<Measured, Absence | undefined> = { pods: 'NotMeasuredYet', nodes: 'NotMeasuredYet' };
+  readonly isKept: boolean;
+  readonly #absences: Record<Measured, Absence | undefined>;
   readonly #stopping = new AbortController();
   #running: Promise<void> | undefined;
   #failures = 0;
 
   constructor(parts: UsagePollParts) {
     this.#parts = parts;
+    this.isKept = parts.isKept ?? true;
+    const first = this.isKept ? 'NotMeasuredYet' : 'NotKept';
+    this.#absences = { pods: first, nodes: first };
   }
 
   start(): void {
-    if (this.#running !== undefined) return;
+    if (this.#running !== undefined || !this.isKept) return;
     this.#running = runOutsideTraces(() => this.#repeat(this.#stopping.signal));
   }
 

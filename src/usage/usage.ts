@@ -13,17 +13,19 @@ import { UsagePoll, type UsagePollParts } from './usage-poll.ts';
 export function createUsage(services: Services, earlier: UsagePollParts['earlier']): Feature {
   const { client, config, log, now } = services;
   const { lastHour, prometheus } = config.console.metrics;
-  const poll = lastHour
-    ? new UsagePoll({ measure: (resource, signal) => measure(client, resource, signal), log, now, ...(earlier && { earlier }) })
-    : undefined;
+  const poll = new UsagePoll({
+    ...{ isKept: lastHour, log, now },
+    measure: (resource, signal) => measure(client, resource, signal),
+    ...(earlier && { earlier }),
+  });
   const service = new UsageService(services, {
     poll,
     prometheus: prometheus === undefined ? undefined : new Prometheus(services, prometheus),
   });
   return {
     operations: usageOperations(service),
-    checks: poll === undefined ? [] : [{ name: 'usage', critical: false, failure: () => poll.absence('pods') ?? poll.absence('nodes') }],
-    start: () => poll?.start(),
-    stop: async () => poll?.stop(),
+    checks: lastHour ? [{ name: 'usage', critical: false, failure: () => poll.absence('pods') ?? poll.absence('nodes') }] : [],
+    start: () => poll.start(),
+    stop: () => poll.stop(),
   };
 }

@@ -226,9 +226,14 @@ describe('usage without metrics', () => {
 describe('usage in an installation that keeps none', () => {
   const server = forSuite(() => startServer({ objects }));
 
-  it('is 404, and names the settings', async () => {
+  it('has no points, and says which settings keep it, to callers with the right alone', async () => {
     const { status, body } = await usageRequests(server)('namespaces/shop', 'admin');
-    expect(status).to.equal(404);
-    expect(body.message).to.contain('console.metrics.lastHour').and.contain('console.metrics.prometheus');
+    expect(status).to.equal(200);
+    expect(body.points).to.deep.equal([]);
+    expect(body.unavailable).to.deep.equal({
+      reason: 'NotKept',
+      message: 'usage is not kept: set console.metrics.lastHour or console.metrics.prometheus',
+    });
+    expect((await usageRequests(server)('namespaces/shop', 'nobody')).status).to.equal(403);
   });
 });
