@@ -38,6 +38,7 @@ const heavyBudgets = [
   },
   { what: 'comparison', sources: ['src/editors/diff.ts'], budget: 10, after: ['src/editors/editor.ts'] },
   { what: 'terminal', sources: ['src/editors/terminal.ts'], budget: 80 },
+  { what: 'chart', sources: ['src/editors/chart.ts'], budget: 25 },
 ];
 
 const { values: options } = parseArgs({

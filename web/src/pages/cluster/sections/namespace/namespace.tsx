@@ -14,6 +14,7 @@ import { ObjectLink } from '../object-link';
 import { SubjectName } from '../rbac/subject-name';
 import { RelatedObjects } from '../related/related-objects';
 import type { Section, SectionProps } from '../section';
+import { namespaceUsage } from '../usage-history/object-usage';
 import { NamespacePods } from './namespace-pods';
 
 const shownGroups = 10;
@@ -161,6 +162,7 @@ export const sections: Readonly<Record<string, readonly Section[]>> = {
     problems,
     { View: Contents },
     { title: 'namespace.pods', View: NamespacePods },
+    namespaceUsage,
     { title: 'namespace.warnings', View: Warnings },
     { title: 'namespace.quotas', View: Quotas },
     { title: 'namespace.limits', View: Limits },

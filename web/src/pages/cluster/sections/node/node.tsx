@@ -19,6 +19,7 @@ import { ObjectLink } from '../object-link';
 import { quantityText, requestedBy } from '../pod/requests';
 import type { Section, SectionProps } from '../section';
 import { UsageBar } from '../usage-bar';
+import { nodeUsage } from '../usage-history/object-usage';
 import { NodeActions } from './node-actions';
 import { podsRight, useNodePods } from './node-pods';
 
@@ -147,8 +148,8 @@ function PodRows(props: SectionProps) {
                     metadata.namespace && <ObjectLink kinds={props.kinds} kind="Namespace" name={metadata.namespace} />,
                 },
                 { title: t('cluster.state'), cell: ({ status }) => <StateWord word={status} /> },
-                { title: 'CPU', cell: ({ pod }) => requested(pod, 'cpu') },
-                { title: t('node.memory'), cell: ({ pod }) => requested(pod, 'memory') },
+                { title: t('node.cpuRequests'), cell: ({ pod }) => requested(pod, 'cpu') },
+                { title: t('node.memoryRequests'), cell: ({ pod }) => requested(pod, 'memory') },
                 { title: t('cluster.age'), cell: ({ pod }) => <Age since={pod.metadata.creationTimestamp} /> },
               ]}
             />
@@ -164,6 +165,7 @@ export const sections: Readonly<Record<string, readonly Section[]>> = {
     problems,
     { title: 'node.node', View: NodeFacts },
     { title: 'node.resources', View: NodeResources },
+    nodeUsage,
     { title: 'node.pods', View: NodePodTable },
   ],
 };

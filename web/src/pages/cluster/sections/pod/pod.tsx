@@ -3,6 +3,7 @@ import { Ago } from '../../../../ui/age';
 import { Facts } from '../../../../ui/facts';
 import { ObjectLink } from '../object-link';
 import type { Section, SectionProps } from '../section';
+import { podUsage } from '../usage-history/object-usage';
 import { warnings } from '../warnings';
 import { Containers } from './containers-view';
 import { tolerations, volumes } from './pod-parts';
@@ -48,6 +49,7 @@ export const sections: Readonly<Record<string, readonly Section[]>> = {
     // The notices above explain a pod in trouble, and a ready one has overcome its warnings.
     { ...warnings, isShown: (pod) => !isReady(pod) && troublesOf(pod).length === 0 },
     { View: PodFacts },
+    podUsage,
     { title: 'object.containers', View: Containers },
     volumes,
     tolerations,

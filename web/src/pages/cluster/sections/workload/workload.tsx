@@ -8,6 +8,7 @@ import { selectedPods } from '../pod/selected-pods';
 import { templateSections } from '../pod/template';
 import type { Section, SectionProps } from '../section';
 import { selectedLabels } from '../selector';
+import { workloadUsage } from '../usage-history/object-usage';
 import { warnings } from '../warnings';
 import { History } from './history';
 import { WorkloadBounds } from './workload-bounds';
@@ -93,6 +94,7 @@ function factsOf({ kinds, object }: SectionProps) {
 const bounded: readonly Section[] = [
   warnings,
   { title: 'object.rollout', View: RolloutView },
+  workloadUsage,
   { title: 'workload.bounds', View: WorkloadBounds },
   selectedPods,
 ];

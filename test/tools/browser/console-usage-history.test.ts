@@ -1,0 +1,118 @@
+/** CPU and memory over time in the console, from the last hour of metrics. */
+import { expect } from 'chai';
+import type { Page } from 'playwright-core';
+import { barriers } from './axe.ts';
+import { loggedIn } from './demo.ts';
+
+const section = (page: Page) => page.getByRole('region', { name: 'Usage over time' });
+const charts = (page: Page) => section(page).locator('.usage-chart canvas');
+
+interface Point {
+  count: number | null;
+  cpu: number | null;
+}
+
+describe('usage over time in the console', () => {
+  const { demo, page } = loggedIn('admin', '/');
+  const open = async (path: string) => {
+    await page.goto(`${demo.url}${path}`);
+    await section(page).scrollIntoViewIfNeeded();
+    await charts(page).nth(1).waitFor();
+  };
+  /** Counts the pixels of a chart that are not empty. */
+  const drawn = () =>
+    charts(page)
+      .first()
+      .evaluate((canvas) => {
+        const { width, height } = canvas as unknown as { width: number; height: number };
+        const context = (
+          canvas as unknown as { getContext(kind: string): { getImageData(...box: number[]): { data: number[] } } }
+        ).getContext('2d');
+        return context.getImageData(0, 0, width, height).data.filter((value, index) => index % 4 === 3 && value > 0).length;
+      });
+
+  it('is drawn on the pages of a pod, a workload, a namespace and a node, with an hour from the start', async () => {
+    await page.goto(`${demo.url}/r/core/v1/pods/ns/shop`);
+    const pod = await page
+      .getByRole('link', { name: /^cart-/ })
+      .first()
+      .getAttribute('href');
+    for (const path of [pod ?? '', '/r/apps/v1/deployments/ns/shop/cart', '/r/core/v1/namespaces/shop', '/r/core/v1/nodes/node-1']) {
+      await open(path);
+      expect(await drawn(), path).to.be.greaterThan(500);
+      await section(page)
+        .getByText(/^Usage: [\d.]+m?$/)
+        .first()
+        .waitFor();
+      expect(await barriers(page), path).to.deep.equal([]);
+    }
+    await section(page).getByText('Allocatable now: 4').waitFor();
+  });
+
+  it('has a table with the same figures for the keyboard and for screen readers', async () => {
+    const answer = page.waitForResponse((response) => response.url().includes('/api/v2/usage/'));
+    await open('/r/apps/v1/deployments/ns/shop/cart');
+    const { points } = (await (await answer).json()) as { points: Point[] };
+    const summary = section(page).getByText('Figures as a table');
+    await summary.focus();
+    await page.keyboard.press('Enter');
+    const rows = section(page).getByRole('table', { name: 'Usage over time' }).locator('tbody tr');
+    expect(await rows.count()).to.equal(points.length);
+    const counts = await rows.locator('td:last-child').allTextContents();
+    expect(counts).to.deep.equal(points.toReversed().map(({ count }) => String(count ?? 'not measured')));
+  });
+
+  it('names a minute that was not measured, and one in which no pod ran', async () => {
+    await page.route('**/api/v2/usage/**', async (route) => {
+      const response = await route.fetch();
+      const body = (await response.json()) as { points: Point[]; since?: string };
+      const points = body.points
+        .slice(-10)
+        .map((point, index) => (index < 2 ? { ...point, count: index === 0 ? null : 0, cpu: null, memory: null } : point));
+      await route.fulfill({ response, json: { ...body, points, since: (body.points.at(-10) as unknown as { time: string }).time } });
+    });
+    await open('/r/apps/v1/deployments/ns/shop/cart');
+    await section(page).getByText('Figures as a table').click();
+    const rows = section(page).getByRole('table', { name: 'Usage over time' }).locator('tbody tr');
+    expect((await rows.locator('td').allTextContents()).slice(-7)).to.deep.include.members(['none ran', '0', 'not measured']);
+    await page.unroute('**/api/v2/usage/**');
+  });
+
+  it('says in a sentence that the cluster has no metrics-server, or that the installation keeps none', async () => {
+    const reasons = { NotInstalled: /the cluster has no metrics-server/, NotKept: /This installation keeps no usage/ };
+    for (const [reason, text] of Object.entries(reasons)) {
+      await page.route('**/api/v2/usage/**', async (route) => {
+        const response = await route.fetch();
+        const body = (await response.json()) as object;
+        await route.fulfill({ response, json: { ...body, points: [], unavailable: { reason, message: '' } } });
+      });
+      await page.goto(`${demo.url}/r/core/v1/namespaces/shop`);
+      await section(page).getByText(text).waitFor();
+      expect(await charts(page).count()).to.equal(0);
+      await page.unroute('**/api/v2/usage/**');
+    }
+  });
+});
+
+describe('usage over time for a caller who may not read these metrics', () => {
+  const { demo, page } = loggedIn('viewer', '/');
+
+  it('is left out, and a sentence names the right', async () => {
+    let asked = 0;
+    page.on('request', (request) => (asked += Number(request.url().includes('/api/v2/usage/'))));
+    await page.route('**/auth/v1/selfsubjectaccessreviews', async (route) => {
+      const { items = [] } = route.request().postDataJSON() as { items?: { spec: { resourceAttributes: { group: string } } }[] };
+      const response = await route.fetch();
+      const answer = (await response.json()) as { items?: { status: { allowed: boolean } }[] };
+      for (const [index, item] of (answer.items ?? []).entries())
+        if (items[index]?.spec.resourceAttributes.group === 'metrics.k8s.io') item.status.allowed = false;
+      await route.fulfill({ response, json: answer });
+    });
+    await page.goto(`${demo.url}/r/apps/v1/deployments/ns/shop/cart`);
+    await section(page)
+      .getByText(/^No chart: you may not list/)
+      .waitFor();
+    expect(await charts(page).count()).to.equal(0);
+    expect(asked).to.equal(0);
+  });
+});

@@ -1,0 +1,193 @@
+/** CPU and memory over time as charts, and as a table with the same figures. */
+import './usage-history.css';
+import { useSignal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import type { Schemas } from '../../../../api/client';
+import { useLoad } from '../../../../api/load';
+import { usePoll } from '../../../../api/poll';
+import { AskFor } from '../../../../app/ask';
+import { inWords, may, type Right, useRights } from '../../../../app/rights';
+import type { ChartLine, ChartMark } from '../../../../editors/chart';
+import { t, timeOf } from '../../../../text/text';
+import { PlainTable } from '../../../../ui/plain-table';
+import { Failure, Skeleton } from '../../../../ui/state';
+import { titleOf } from '../../usage';
+import { type Amounts, type Measured, measured } from '../../usage-amounts';
+import { quantityText } from '../pod/requests';
+
+type History = Schemas['UsageHistory'];
+type Range = History['range'];
+
+export interface UsageMark extends ChartMark {
+  text: string;
+}
+
+/** Figures beside the usage, which are those of now. */
+export type Bounds = Readonly<Partial<Record<'request' | 'limit' | 'capacity', Partial<Amounts>>>>;
+
+interface UsageHistoryProps {
+  /** Key of the history, unique for each object. */
+  id: string;
+  fetch: (range: Range, signal: AbortSignal) => Promise<History>;
+  right: Right;
+  bounds?: Bounds;
+  marks?: readonly UsageMark[];
+}
+
+const everyMs = 60_000;
+
+export function UsageHistory(props: UsageHistoryProps) {
+  const { id, fetch, right } = props;
+  useRights([right]);
+  const isAllowed = may(right);
+  const range = useSignal<Range>('1h');
+  const load = useLoad(isAllowed ? `usage-history/${id}/${range.value}` : undefined, (signal) => fetch(range.value, signal));
+  usePoll(isAllowed ? load : undefined, everyMs);
+  const [history, problem] = [load.data.value, load.error.value];
+  if (isAllowed === false) return <Refused right={right} />;
+  if (history === undefined) return problem ? <Failure problem={problem} onRetry={() => void load.reload()} /> : <Skeleton rows={3} />;
+  return (
+    <>
+      <Ranges history={history} onChoose={(chosen) => (range.value = chosen)} />
+      {history.unavailable && <p class="muted">{t(`usage.${history.unavailable.reason}`)}</p>}
+      {history.points.length > 0 && <Drawn {...props} history={history} />}
+    </>
+  );
+}
+
+const Refused = ({ right }: { right: Right }) => (
+  <p class="muted">
+    {t('usage.refused', { right: inWords(right) })} <AskFor right={right} />
+  </p>
+);
+
+const Ranges = ({ history: { range, ranges }, onChoose }: { history: History; onChoose: (range: Range) => void }) =>
+  ranges.length < 2 ? null : (
+    <label>
+      {t('usage.range')}{' '}
+      <select value={range} onChange={({ currentTarget }) => onChoose(currentTarget.value as Range)}>
+        {ranges.map((one) => (
+          <option key={one} value={one}>
+            {t(`usage.${one}`)}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+
+function Drawn({ history, bounds = {}, marks = [] }: UsageHistoryProps & { history: History }) {
+  return (
+    <>
+      <div class="usage-charts">
+        {measured.map((resource) => (
+          <Chart key={resource} {...{ resource, history, bounds, marks }} />
+        ))}
+      </div>
+      <details class="usage-table">
+        <summary>{t('usage.table')}</summary>
+        <HistoryTable history={history} />
+        {marks.length > 0 && <MarkTable marks={marks} />}
+      </details>
+    </>
+  );
+}
+
+interface ChartProps {
+  resource: Measured;
+  history: History;
+  bounds: Bounds;
+  marks: readonly UsageMark[];
+}
+
+const boundColours = { request: 'ok', limit: 'bad', capacity: 'bad' } as const;
+
+function linesOf({ resource, history: { points }, bounds }: ChartProps): ChartLine[] {
+  const straight = (Object.keys(boundColours) as (keyof typeof boundColours)[]).flatMap((name): ChartLine[] => {
+    const value = bounds[name]?.[resource];
+    return value ? [{ label: t(`usage.${name}`), colour: boundColours[name], isDashed: true, values: points.map(() => value) }] : [];
+  });
+  return [{ label: t('usage.used'), colour: 'accent', values: points.map((point) => point[resource]) }, ...straight];
+}
+
+function Chart(props: ChartProps) {
+  const { resource, history, marks } = props;
+  const host = useRef<HTMLDivElement>(null);
+  const lines = linesOf(props);
+  useEffect(() => {
+    let view: { stop(): void } | undefined;
+    let isOver = false;
+    const seconds = (time: string) => Date.parse(time) / 1000;
+    const observer = new IntersectionObserver(async ([entry]) => {
+      if (!entry?.isIntersecting) return;
+      observer.disconnect();
+      const { drawChart } = await import('../../../../editors/chart');
+      if (isOver || host.current === null) return;
+      const { start, end, since, points } = history;
+      view = drawChart(host.current, {
+        ...{ lines, marks, start: seconds(start), end: seconds(end), isBinary: resource === 'memory' },
+        times: points.map(({ time }) => seconds(time)),
+        since: since === undefined ? undefined : seconds(since),
+        sinceText: since === undefined ? '' : t('usage.since', { time: clock(since) }),
+        print: (value) => quantityText(resource, value),
+        printTime: (time) => clock(new Date(time * 1000).toISOString()),
+      });
+    });
+    if (host.current) observer.observe(host.current);
+    return () => {
+      isOver = true;
+      observer.disconnect();
+      view?.stop();
+    };
+  }, [history, JSON.stringify(lines.slice(1).map(({ values: [value] }) => value)), marks.length]);
+  const last = history.points.findLast((point) => point.count !== null);
+  const now = last ? amountText(resource, last) : t('usage.unknown');
+  return (
+    <figure class="usage-chart">
+      <h3>{titleOf(resource)}</h3>
+      <div ref={host} class="canvas" role="img" aria-label={t('usage.label', { resource: titleOf(resource), now })} />
+      <ul class="usage-legend">
+        {lines.map(({ label, colour, values }, index) => (
+          <li key={label} class={colour}>
+            {label}: {index === 0 ? now : quantityText(resource, values[0] ?? 0)}
+          </li>
+        ))}
+      </ul>
+    </figure>
+  );
+}
+
+const clock = (time: string): string => timeOf(new Date(time)).replace(/(\d:\d\d):\d\d/, '$1');
+
+type Point = History['points'][number];
+
+/** Returns the figure, or which of the two kinds of absence it is. */
+function amountText(resource: Measured, point: Point): string {
+  if (point.count === null) return t('usage.unknown');
+  const amount = point[resource];
+  return amount === null ? t('usage.none') : quantityText(resource, amount);
+}
+
+const HistoryTable = ({ history: { points } }: { history: History }) => (
+  <PlainTable
+    label={t('usage.overTime')}
+    idOf={({ time }) => time}
+    rows={points.toReversed()}
+    columns={[
+      { title: t('usage.time'), cell: ({ time }) => clock(time) },
+      ...measured.map((resource) => ({ title: titleOf(resource), cell: (point: Point) => amountText(resource, point) })),
+      { title: t('usage.count'), cell: ({ count }) => count ?? t('usage.unknown') },
+    ]}
+  />
+);
+
+const MarkTable = ({ marks }: { marks: readonly UsageMark[] }) => (
+  <PlainTable
+    label={t('usage.marks')}
+    idOf={({ time, text }) => `${time} ${text}`}
+    rows={marks}
+    columns={[
+      { title: t('usage.time'), cell: ({ time }) => clock(new Date(time * 1000).toISOString()) },
+      { title: t('usage.mark'), cell: ({ text }) => text },
+    ]}
+  />
+);
