@@ -174,7 +174,8 @@ interface ReservedPort {
  * @throws Error with a sentence about `--port` or `--host`
  */
 async function reservePort({ host, port }: Pick<SandboxOptions, 'host' | 'port'>): Promise<ReservedPort> {
-  const server = createServer().listen(port, host);
+  // A client that waits for the demo tries again: it must not get a connection that is never answered.
+  const server = createServer((socket) => socket.destroy()).listen(port, host);
   await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
     throw new Error(portProblem(host, port, error), { cause: error });
   });
@@ -228,8 +229,8 @@ function demoConfig({ host, port, url, packageRoot, pluginsCaFile, ldap, isPatie
         postLogoutRedirectURLs: [...addresses.map((at) => `${at}/`), ...options.redirectUrl],
         audiences: ['kubectl'],
       },
-      users: { ldap },
       profile: options.minimal ? 'minimal' : 'team',
+      users: { ldap, certificates: { enabled: !options.minimal } },
       ...(options.smtpPort !== undefined && {
         smtp: { host: '127.0.0.1', port: options.smtpPort, tls: 'none', from: 'Atrium demo <atrium@example.com>' },
       }),
@@ -267,7 +268,7 @@ const rights = {
 
 /** The story that the demo is made for: a user, the way through the console, and an approver. */
 const story = `
-See a right requested, approved and ended, with a second browser window:
+See a right requested, approved and ended, in two browser windows, one of them private:
   Vera asks      Deployments, storefront, More actions, "Ask for it: Restart": a reason, Ask
   Ada approves   Requests, the request of viewer@example.com, Approve
   It ends        when its time is over, or with "End now"

@@ -37,6 +37,10 @@ export function demoAccessRequests(now: Date, find: Find): PastRequest[] {
     before(minutes)
       .toISOString()
       .replace(/\.\d+Z$/, 'Z');
+  /** Mails that a demo with a mail server does not send again. */
+  const mailed = (minutes: number, ...events: string[]) => ({
+    notices: events.map((event) => ({ event: `mail-${event}-1`, time: written(minutes), outcome: 'Sent' })),
+  });
   const decision = { by: ada, record: recordName(ada), approve: true, isVoid: false };
   const given = {
     ...{ begin: written(184), until: written(124) },
@@ -53,7 +57,7 @@ export function demoAccessRequests(now: Date, find: Find): PastRequest[] {
         { time: before(190), status: { phase: 'Pending' } },
         { time: before(184), status: { phase: 'Approving', ...given } },
         { time: before(184), status: { phase: 'Active', ...given } },
-        { time: before(124), status: { phase: 'Ended', ...given, ...over } },
+        { time: before(124), status: { phase: 'Ended', ...given, ...over, ...mailed(124, 'requested', 'decided', 'granted', 'ended') } },
       ],
     },
     {
@@ -61,7 +65,7 @@ export function demoAccessRequests(now: Date, find: Find): PastRequest[] {
         { name: 'areq-3d8f60a4c7e1b259', requester: priya, reason: 'The cart loses items: its memory limit is too low' },
         find,
       ),
-      history: [{ time: before(12), status: { phase: 'Pending' } }],
+      history: [{ time: before(12), status: { phase: 'Pending', ...mailed(12, 'requested') } }],
     },
   ];
 }

@@ -99,6 +99,26 @@ describe('the process of the demo', () => {
     await rm(directory, { recursive: true });
   });
 
+  it('hangs up on a client that comes before it is ready, so that the client tries again', async () => {
+    const port = await freePort();
+    const outcomes: string[] = [];
+    const started = runSandbox({
+      ...{ host: '127.0.0.1', port, users: 0, origin: [], redirectUrl: [], environment: {}, packageRoot },
+      prepare: async () => {
+        outcomes.push(
+          await fetch(`http://127.0.0.1:${port}/readyz`).then(
+            () => 'answered',
+            () => 'hung up',
+          ),
+        );
+        throw new Error('the end of this test');
+      },
+    });
+
+    expect(await started.catch((error: Error) => error.message)).to.equal('the end of this test');
+    expect(outcomes).to.deep.equal(['hung up']);
+  });
+
   it('ends with the npm that runs it, and leaves nothing behind', async () => {
     const npm = spawn('npm', ['run', 'demo', '--', '--port', `${await freePort()}`, '--users', '0'], {
       cwd: packageRoot,

@@ -1,4 +1,4 @@
-/** Measures pages: elements that overflow their parents, and controls whose visual order differs from the focus order. */
+/** Measures pages: elements that overflow their parents or cover each other, and controls whose visual order differs from the focus order. */
 import type { Page } from 'playwright-core';
 import { z } from 'zod';
 
@@ -29,7 +29,16 @@ const script = `(() => {
     const children = [...parent.children].filter((child) => isFocusable(child) && isPlaced(child));
     return children.filter((child, index) => index > 0 && !isBefore(children[index - 1], child));
   });
+  const overlap = ([one, other]) => {
+    const [a, b] = [one.getBoundingClientRect(), other.getBoundingClientRect()];
+    return Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1;
+  };
+  const covered = [...document.querySelectorAll('tbody tr')].flatMap((row) => {
+    const cells = [...row.cells].filter((cell) => cell.getClientRects().length > 0 && cell.textContent !== '');
+    return cells.filter((cell, index) => cells.slice(0, index).some((before) => overlap([before, cell])));
+  });
   return [
+    ...covered.map((element) => 'covers a cell of its row: ' + named(element)),
     ...wider.map((element) => 'wider than its parent: ' + named(element)),
     ...pushed.map((element) => 'scrolls sideways: ' + named(element)),
     ...swapped.map((element) => 'before its neighbour on the screen, after it by Tab: ' + named(element)),
