@@ -103,7 +103,8 @@ function subjectTrouble({ subjects, gone, waiting, isCut }: BoundSubjects): Find
   if (isCut)
     return {
       reason: 'TooManyMembers',
-      message: 'members of local groups are bound by the name of their group alone, for which their tokens must be of the embedded issuer',
+      message:
+        'local groups have too many members to bind each: members get the role only with tokens of the embedded issuer, which name the group',
     };
   if (waiting.length > 0) return { reason: 'NotLoggedInYet', message: `bound at the first login: ${few(waiting)}` };
   if (subjects.length === 0) return { reason: 'NoSubjects', message: 'no subject is bound' };

@@ -63,7 +63,7 @@ const resource = z
       .default(200_000)
       .describe('With more objects, the list is 503, so that memory stays bounded.'),
   })
-  .refine(isListable, 'must not be secrets, nor of auth.platform.io any but users, groups and userbindings');
+  .refine(isListable, 'must not be secrets, nor a resource of auth.platform.io other than users, groups and userbindings');
 
 const noPreset = 'none';
 
