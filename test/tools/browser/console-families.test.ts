@@ -56,7 +56,7 @@ describe('the page of a node', () => {
     await press(page, 'Close');
 
     await page.getByText('Cordoned: accepts no new pods').waitFor();
-    await page.locator('.page-head').getByText('Ready,SchedulingDisabled').waitFor();
+    await page.locator('.page-head').getByText('Ready, cordoned').waitFor();
     const kept = await page.evaluate<string>(
       `fetch('/api/kubernetes/api/v1/pods?fieldSelector=spec.nodeName=node-1').then((it) => it.json())
         .then(({ items }) => items.filter((it) => it.metadata.ownerReferences?.[0]?.kind !== 'DaemonSet').map((it) => it.metadata.name).join())`,

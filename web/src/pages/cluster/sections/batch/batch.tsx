@@ -5,6 +5,7 @@ import { dateTime, t } from '../../../../text/text';
 import { Ago } from '../../../../ui/age';
 import { Facts } from '../../../../ui/facts';
 import { Notice } from '../../../../ui/state';
+import { chain } from '../chain/chain-section';
 import { isOwnedBy } from '../pod/pod-owner';
 import { selectedPods } from '../pod/selected-pods';
 import { templateSections } from '../pod/template';
@@ -121,6 +122,6 @@ function Jobs({ kinds, object }: SectionProps) {
 const unlessFailed: Section = { ...warnings, isShown: (job) => !jobState(job, new Date()).isFailing };
 
 export const sections: Readonly<Record<string, readonly Section[]>> = {
-  'jobs.batch': [unlessFailed, { View: JobView }, selectedPods, ...templateSections],
-  'cronjobs.batch': [warnings, { View: CronJobView }, { title: 'object.jobs', View: Jobs }, ...templateSections],
+  'jobs.batch': [unlessFailed, { View: JobView }, chain, selectedPods, ...templateSections],
+  'cronjobs.batch': [warnings, { View: CronJobView }, chain, { title: 'object.jobs', View: Jobs }, ...templateSections],
 };

@@ -2,6 +2,7 @@ import { t } from '../../../../text/text';
 import { Facts } from '../../../../ui/facts';
 import { PlainTable } from '../../../../ui/plain-table';
 import { Empty } from '../../../../ui/state';
+import { chain } from '../chain/chain-section';
 import { ObjectLink } from '../object-link';
 import { selectedPods } from '../pod/selected-pods';
 import type { Section, SectionProps } from '../section';
@@ -176,6 +177,7 @@ export const sections: Readonly<Record<string, readonly Section[]>> = {
   services: [
     warnings,
     { View: ServiceFacts },
+    chain,
     { title: 'object.ports', isShown: (object) => portsOf(object).length > 0, View: Ports },
     serviceEndpoints,
     selectedPods,
@@ -183,5 +185,5 @@ export const sections: Readonly<Record<string, readonly Section[]>> = {
   'endpointslices.discovery.k8s.io': sliceSections,
   'networkpolicies.networking.k8s.io': policySections,
   'ingressclasses.networking.k8s.io': [{ View: ClassFacts }],
-  'ingresses.networking.k8s.io': [warnings, { View: IngressFacts }, { title: 'net.routes', View: Routes }],
+  'ingresses.networking.k8s.io': [warnings, { View: IngressFacts }, chain, { title: 'net.routes', View: Routes }],
 };

@@ -1,8 +1,10 @@
 import { type Rollout, rolloutOf } from '@atrium/objects/rollout.ts';
 import { t } from '../../../../text/text';
 import { Facts } from '../../../../ui/facts';
+import { Meter } from '../../../../ui/meter';
 import { Notice } from '../../../../ui/state';
 import { durationText } from '../batch/seconds';
+import { chain } from '../chain/chain-section';
 import { ObjectLink } from '../object-link';
 import { selectedPods } from '../pod/selected-pods';
 import { templateSections } from '../pod/template';
@@ -38,7 +40,7 @@ function Bar({ rollout: { wanted, updated, ready, available } }: { rollout: Roll
         <div key={name}>
           <dt>{t(`rollout.${name as keyof typeof parts}Pods`)}</dt>
           <dd>
-            <meter min={0} max={Math.max(wanted, count, 1)} value={count} aria-label={t(`rollout.${name as keyof typeof parts}Pods`)} />
+            <Meter value={count} of={Math.max(wanted, count, 1)} />
             <span>{t('rollout.of', { count, wanted })}</span>
           </dd>
         </div>
@@ -94,6 +96,7 @@ function factsOf({ kinds, object }: SectionProps) {
 const bounded: readonly Section[] = [
   warnings,
   { title: 'object.rollout', View: RolloutView },
+  chain,
   workloadUsage,
   { title: 'workload.bounds', View: WorkloadBounds },
   selectedPods,

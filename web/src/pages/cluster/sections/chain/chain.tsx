@@ -1,0 +1,226 @@
+/** The chain of an object as a picture, and as the same tree of links for the keyboard, screen readers and phones. */
+import './chain.css';
+import type { Chain, ChainNode } from '@atrium/objects/chain.ts';
+import { useSignal } from '@preact/signals';
+import { useLayoutEffect, useRef } from 'preact/hooks';
+import { pageOf } from '../../../../api/kinds';
+import { href } from '../../../../app/router';
+import { WhyButton } from '../../../../app/why';
+import { t } from '../../../../text/text';
+import { Loaded } from '../../../../ui/loaded';
+import { StateView } from '../../cells';
+import type { SectionProps } from '../section';
+import { selectedLabels } from '../selector';
+import { type Layout, layoutOf } from './layout';
+import { type Gap, useChain } from './use-chain';
+
+export function ChainView(props: SectionProps) {
+  const { load, chain } = useChain(props);
+  return (
+    <Loaded load={load}>
+      {(found) => {
+        const { chain: whole, gaps } = chain(found);
+        return <Drawn {...props} chain={whole} gaps={gaps} />;
+      }}
+    </Loaded>
+  );
+}
+
+interface DrawnProps extends SectionProps {
+  chain: Chain;
+  gaps: readonly Gap[];
+}
+
+function Drawn({ chain, gaps, ...props }: DrawnProps) {
+  const focused = useSignal('');
+  const linkOf = (node: ChainNode) => linkTo(node, props);
+  return (
+    <>
+      <Picture chain={chain} focused={focused.value} linkOf={linkOf} />
+      <nav
+        class="chain-tree"
+        aria-label={t('chain.title')}
+        onFocusCapture={({ target }) => setFocus(target)}
+        onBlurCapture={() => setFocus(null)}
+      >
+        <Tree chain={chain} linkOf={linkOf} />
+      </nav>
+      {gaps.map((gap) => (
+        <GapText key={gap.kind.resource} gap={gap} />
+      ))}
+    </>
+  );
+
+  function setFocus(target: EventTarget | null): void {
+    focused.value = target instanceof HTMLElement ? (target.dataset.node ?? '') : '';
+  }
+}
+
+type LinkOf = (node: ChainNode) => string | undefined;
+
+/** Returns the page of a node, or the list of the pods of a group. */
+function linkTo({ kind, group, name, pods, isRoot }: ChainNode, { kinds, object }: SectionProps): string | undefined {
+  const { namespace } = object.metadata;
+  const found = kinds.find((one) => one.kind === kind && one.isPreferred && (one.group === group || (group === '' && kind !== 'Pod')));
+  if (isRoot || found === undefined) return undefined;
+  if (pods === undefined) return href(pageOf(found, { name, ...(found.isNamespaced && { namespace }) }));
+  const selector = selectedLabels(object);
+  return href(pageOf(found, { namespace }) + (selector === '' ? '' : `?${new URLSearchParams({ selector })}`));
+}
+
+/** Returns the width that an element has. */
+function useRoom() {
+  const place = useRef<HTMLDivElement>(null);
+  const room = useSignal(0);
+  useLayoutEffect(() => {
+    const measure = () => {
+      room.value = place.current?.clientWidth ?? 0;
+    };
+    const observer = new ResizeObserver(measure);
+    measure();
+    if (place.current) observer.observe(place.current);
+    return () => observer.disconnect();
+  }, []);
+  return { place, room: room.value };
+}
+
+/** The picture is for the eye and the mouse: the tree has its links. A link of the tree that has the focus is marked in the picture. */
+function Picture({ chain, focused, linkOf }: { chain: Chain; focused: string; linkOf: LinkOf }) {
+  const { place, room } = useRoom();
+  const layout = layoutOf(chain, room);
+  return (
+    <div class="chain" ref={place}>
+      <svg aria-hidden="true" width={layout.width} height={layout.height} viewBox={`0 0 ${layout.width} ${layout.height}`}>
+        <Lines layout={layout} />
+        {layout.nodes.map(({ node, ...box }) => (
+          <foreignObject key={node.id} {...box}>
+            <Box node={node} to={linkOf(node)} isFocused={focused === node.id} />
+          </foreignObject>
+        ))}
+      </svg>
+    </div>
+  );
+}
+
+const Lines = ({ layout: { frames, edges } }: { layout: Layout }) => (
+  <>
+    {frames.map(({ id, ...box }) => (
+      <rect key={id} class="frame" rx="10" {...box} />
+    ))}
+    {edges.map(({ id, path }) => (
+      <path key={id} class="line" d={path} />
+    ))}
+  </>
+);
+
+function Box({ node, to, isFocused }: { node: ChainNode; to: string | undefined; isFocused: boolean }) {
+  const classes = `node ${node.state?.tone ?? 'none'} ${node.isRoot ? 'root' : ''} ${isFocused ? 'focused' : ''}`;
+  const content = (
+    <>
+      <span class="kind">
+        <span>{node.pods ? t('object.pods') : node.kind}</span>
+        <State node={node} />
+      </span>
+      <Name text={nameOf(node)} isWhole={node.pods !== undefined} />
+    </>
+  );
+  const title = `${node.kind} ${nameOf(node)}`;
+  if (to === undefined)
+    return (
+      <div class={classes} title={title}>
+        {content}
+      </div>
+    );
+  return (
+    <a class={classes} href={to} title={title} tabIndex={-1}>
+      {content}
+    </a>
+  );
+}
+
+/** The end of a name tells pods of a workload apart: a long name is cut in the middle. */
+const tail = 6;
+
+function Name({ text, isWhole }: { text: string; isWhole: boolean }) {
+  const end = isWhole ? text.length : Math.max(0, text.length - tail);
+  return (
+    <span class="name">
+      <span>{text.slice(0, end)}</span>
+      {text.slice(end)}
+    </span>
+  );
+}
+
+const nameOf = ({ name, pods }: ChainNode): string =>
+  pods === undefined ? name : t(pods.unready > 0 ? 'chain.podsUnready' : 'chain.podsReady', pods);
+
+function State({ node: { state, pods } }: { node: ChainNode }) {
+  if (state === undefined) return null;
+  if (pods !== undefined) return <StateView of={{ ...state, word: `${pods.count - pods.unready}/${pods.count}` }} />;
+  const word = state.figure !== '' && state.tone === 'ok' ? state.figure : state.word;
+  return <StateView of={{ ...state, word, reason: [state.word, state.reason].filter((one) => one !== '' && one !== word).join(': ') }} />;
+}
+
+/** The same nodes as a nested list, from the objects to which nothing leads. */
+function Tree({ chain, linkOf }: { chain: Chain; linkOf: LinkOf }) {
+  const targets = new Set(chain.edges.flatMap(([, to]) => membersOf(chain, to)).map(({ id }) => id));
+  return <Branch {...{ chain, linkOf }} nodes={chain.nodes.filter(({ id }) => !targets.has(id))} above={[]} />;
+}
+
+/** Returns a node, or the nodes of a frame. */
+const membersOf = ({ nodes }: Chain, id: string): ChainNode[] => nodes.filter((node) => node.id === id || node.frame === id);
+
+interface BranchProps {
+  chain: Chain;
+  linkOf: LinkOf;
+  nodes: readonly ChainNode[];
+  above: readonly string[];
+}
+
+function Branch({ chain, linkOf, nodes, above }: BranchProps) {
+  if (nodes.length === 0) return null;
+  return (
+    <ul>
+      {nodes.map((node) => {
+        const below = above.includes(node.id) ? [] : belowOf(chain, node, nodes);
+        return (
+          <li key={node.id}>
+            <Leaf node={node} to={linkOf(node)} />
+            <Branch {...{ chain, linkOf }} nodes={below} above={[...above, node.id]} />
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+/** Returns what a node leads to. The pods of a frame use the same, which stands below the first of them. */
+function belowOf(chain: Chain, { id, frame }: ChainNode, beside: readonly ChainNode[]): ChainNode[] {
+  const isFirst = frame !== undefined && beside.find((one) => one.frame === frame)?.id === id;
+  return chain.edges.filter(([from]) => from === id || (isFirst && from === frame)).flatMap(([, to]) => membersOf(chain, to));
+}
+
+function Leaf({ node, to }: { node: ChainNode; to: string | undefined }) {
+  const text = `${node.pods ? '' : `${node.kind} `}${nameOf(node)}`;
+  return (
+    <>
+      {to === undefined ? (
+        <strong>{text}</strong>
+      ) : (
+        <a href={to} data-node={node.id}>
+          {text}
+        </a>
+      )}{' '}
+      <State node={node} />
+    </>
+  );
+}
+
+/** Tells of a kind that was not read, or not whole: its objects are not known to be missing. */
+function GapText({ gap: { kind, why, right, message } }: { gap: Gap }) {
+  return (
+    <p class="muted">
+      {t(`chain.${why}`, { kind: kind.title, message })} {why === 'forbidden' && <WhyButton right={right} />}
+    </p>
+  );
+}

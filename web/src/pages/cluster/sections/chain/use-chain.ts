@@ -1,0 +1,81 @@
+/** The chain of an object, read by the caller's own rights, and again while the page is open. */
+import { type Chain, chainOf } from '@atrium/objects/chain.ts';
+import { useEffect } from 'preact/hooks';
+import { apiPath, type Kind, kindId } from '../../../../api/kinds';
+import { useLoad } from '../../../../api/load';
+import { type ClusterObject, getJson, pageSize } from '../../../../api/objects';
+import { usePoll } from '../../../../api/poll';
+import { asProblem, isAbort } from '../../../../api/problem';
+import { may, type Right, useRights } from '../../../../app/rights';
+import { type ChainRead, chainReads } from './chain-reads';
+
+const everyMs = 10_000;
+
+/** A kind that is missing in the chain, or is there in part. */
+export interface Gap {
+  kind: Kind;
+  why: 'forbidden' | 'failed' | 'part';
+  right: Right;
+  message: string;
+}
+
+interface Found {
+  objects: readonly unknown[];
+  gaps: readonly Gap[];
+}
+
+interface ChainProps {
+  kinds: readonly Kind[];
+  kind: Kind;
+  object: ClusterObject;
+}
+
+export function useChain({ kinds, kind, object }: ChainProps) {
+  const { namespace = '', resourceVersion } = object.metadata;
+  const reads = chainReads(kinds, kind, object);
+  const rightOf = ({ kind: { group, resource } }: ChainRead): Right => ({ verb: 'list', group, resource, namespace });
+  useRights(reads.map(rightOf));
+  const isKnown = reads.every((read) => may(rightOf(read)) !== undefined);
+  const allowed = reads.filter((read) => may(rightOf(read)));
+  const key = JSON.stringify([namespace, allowed.map((read) => [kindId(read.kind), read.selection])]);
+  const load = useLoad(isKnown ? `chain/${kindId(kind)}/${object.metadata.name}/${key}` : undefined, (signal) => readAll(allowed, signal));
+  usePoll(load, everyMs);
+  useEffect(() => {
+    if (load.data.peek() !== undefined) void load.reload();
+  }, [resourceVersion]);
+
+  async function readAll(those: readonly ChainRead[], signal: AbortSignal): Promise<Found> {
+    const parts = await Promise.all(those.map((read) => readOne(read, signal)));
+    return { objects: parts.flatMap(({ objects }) => objects), gaps: parts.flatMap(({ gaps }) => gaps) };
+  }
+
+  /** A list that fails leaves a gap in the chain, and the others stand. */
+  async function readOne(read: ChainRead, signal: AbortSignal): Promise<Found> {
+    const right = rightOf(read);
+    const query = new URLSearchParams({ ...read.selection, limit: String(pageSize) });
+    try {
+      const { apiVersion, items, metadata } = await getJson<List>(`${apiPath(read.kind, { namespace })}?${query}`, signal);
+      const objects = (items ?? []).map((item) => ({ ...item, apiVersion, kind: read.kind.kind }));
+      return { objects, gaps: metadata.continue ? [{ kind: read.kind, why: 'part', right, message: '' }] : [] };
+    } catch (error) {
+      if (isAbort(error)) throw error;
+      const { status, message } = asProblem(error);
+      return { objects: [], gaps: [{ kind: read.kind, why: status === 403 ? 'forbidden' : 'failed', right, message }] };
+    }
+  }
+
+  const refused = reads
+    .filter((read) => may(rightOf(read)) === false)
+    .map((read): Gap => ({ kind: read.kind, why: 'forbidden', right: rightOf(read), message: '' }));
+  const chain = (found: Found): { chain: Chain; gaps: readonly Gap[] } => ({
+    chain: chainOf(object, found.objects),
+    gaps: [...refused, ...found.gaps],
+  });
+  return { load, chain };
+}
+
+interface List {
+  apiVersion: string;
+  items: readonly ClusterObject[] | null;
+  metadata: { continue?: string };
+}
