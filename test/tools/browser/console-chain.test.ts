@@ -55,6 +55,22 @@ describe('the connections of an object in the console', () => {
     await merge(demo, 'apis/apps/v1/namespaces/shop/deployments/storefront', { spec: { replicas: 3 } });
   });
 
+  it('stand on the pages of a ConfigMap and a Secret as their users', async () => {
+    for (const [path, place] of [
+      ['configmaps/ns/shop/storefront', 'volume settings'],
+      ['secrets/ns/shop/storefront-tls', 'volume certificate'],
+    ] as const) {
+      await open(`/r/core/v1/${path}`);
+      const users = page.getByRole('table', { name: 'Used by' });
+      await users
+        .getByRole('row', { name: /^Deployment storefront Available/ })
+        .getByText(place)
+        .waitFor();
+    }
+    await page.getByRole('row', { name: /^Ingress storefront Pending tls/ }).waitFor();
+    expect(await barriers(page)).to.deep.equal([]);
+  });
+
   it('fit a phone as a tree', async () => {
     await page.setViewportSize({ width: 390, height: 844 });
     await open('/r/core/v1/services/ns/shop/cart');

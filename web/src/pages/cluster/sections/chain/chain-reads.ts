@@ -36,3 +36,11 @@ export function chainReads(kinds: readonly Kind[], root: Kind, object: ClusterOb
     .flatMap((one) => findKind(kinds, one) ?? [])
     .map((kind) => ({ kind, selection: labelSelector !== '' && selected.has(kindId(kind)) ? { labelSelector } : {} }));
 }
+
+const users = ['pods', 'deployments.apps', 'statefulsets.apps', 'daemonsets.apps', 'cronjobs.batch', 'jobs.batch'];
+
+/** Returns the lists of objects that may refer to one. Ingresses and accounts name Secrets. */
+export const userReads = (kinds: readonly Kind[], used: Kind): ChainRead[] =>
+  [...users, ...(kindId(used) === 'secrets' ? ['ingresses.networking.k8s.io', 'serviceaccounts'] : [])]
+    .flatMap((one) => findKind(kinds, one) ?? [])
+    .map((kind) => ({ kind, selection: {} }));

@@ -1,28 +1,25 @@
 /** The chain of an object as a picture, and as the same tree of links for the keyboard, screen readers and phones. */
 import './chain.css';
-import type { Chain, ChainNode } from '@atrium/objects/chain.ts';
+import { type Chain, type ChainNode, chainOf } from '@atrium/objects/chain.ts';
 import { useSignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { pageOf } from '../../../../api/kinds';
 import { href } from '../../../../app/router';
-import { WhyButton } from '../../../../app/why';
 import { t } from '../../../../text/text';
 import { Loaded } from '../../../../ui/loaded';
 import { StateView } from '../../cells';
 import type { SectionProps } from '../section';
 import { selectedLabels } from '../selector';
+import { chainReads } from './chain-reads';
+import { GapText } from './gap-text';
 import { type Layout, layoutOf } from './layout';
-import { type Gap, useChain } from './use-chain';
+import { type Gap, useReads } from './use-reads';
 
 export function ChainView(props: SectionProps) {
-  const { load, chain } = useChain(props);
+  const { kinds, kind, object } = props;
+  const { load, refused } = useReads('chain', object, chainReads(kinds, kind, object));
   return (
-    <Loaded load={load}>
-      {(found) => {
-        const { chain: whole, gaps } = chain(found);
-        return <Drawn {...props} chain={whole} gaps={gaps} />;
-      }}
-    </Loaded>
+    <Loaded load={load}>{({ objects, gaps }) => <Drawn {...props} chain={chainOf(object, objects)} gaps={[...refused, ...gaps]} />}</Loaded>
   );
 }
 
@@ -213,14 +210,5 @@ function Leaf({ node, to }: { node: ChainNode; to: string | undefined }) {
       )}{' '}
       <State node={node} />
     </>
-  );
-}
-
-/** Tells of a kind that was not read, or not whole: its objects are not known to be missing. */
-function GapText({ gap: { kind, why, right, message } }: { gap: Gap }) {
-  return (
-    <p class="muted">
-      {t(`chain.${why}`, { kind: kind.title, message })} {why === 'forbidden' && <WhyButton right={right} />}
-    </p>
   );
 }

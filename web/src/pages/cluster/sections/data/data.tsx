@@ -9,6 +9,7 @@ import { saveAs } from '../../../../ui/save-as';
 import { Empty } from '../../../../ui/state';
 import { indentJson } from '../../logs/log-json';
 import { mask } from '../../yaml/masks';
+import { usedBy } from '../chain/used-by';
 import { quantityText } from '../pod/requests';
 import type { Section, SectionProps } from '../section';
 import { type DataEntry, dataEntries } from './data-entries';
@@ -95,6 +96,7 @@ const shown: readonly Section[] = [
   { isShown: ({ kind, immutable }) => kind === 'Secret' || immutable === true, View: DataFacts },
   { title: 'tls.title', isShown: hasCertificate, View: CertificateSection },
   { title: 'data.title', View: Entries },
+  usedBy,
 ];
 
 export const sections: Readonly<Record<string, readonly Section[]>> = { configmaps: shown, secrets: shown };

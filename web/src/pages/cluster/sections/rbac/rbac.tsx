@@ -3,6 +3,7 @@ import { Facts } from '../../../../ui/facts';
 import { PlainTable } from '../../../../ui/plain-table';
 import { RuleList, type Rules } from '../../../../ui/rules';
 import { Empty } from '../../../../ui/state';
+import { usedBy } from '../chain/used-by';
 import { ObjectLink } from '../object-link';
 import { RelatedTable } from '../related/related-table';
 import type { Section, SectionProps } from '../section';
@@ -91,5 +92,10 @@ export const sections: Readonly<Record<string, readonly Section[]>> = {
   [`clusterroles.${group}`]: rules,
   [`rolebindings.${group}`]: binding,
   [`clusterrolebindings.${group}`]: binding,
-  serviceaccounts: [{ View: AccountFacts }, { title: 'bound.rights', View: AccountRights }, { title: 'account.pods', View: AccountPods }],
+  serviceaccounts: [
+    { View: AccountFacts },
+    { title: 'bound.rights', View: AccountRights },
+    { title: 'account.pods', View: AccountPods },
+    usedBy,
+  ],
 };

@@ -1,13 +1,12 @@
-/** The chain of an object, read by the caller's own rights, and again while the page is open. */
-import { type Chain, chainOf } from '@atrium/objects/chain.ts';
+/** Objects of a namespace, read by the caller's own rights, and again while the page is open. */
 import { useEffect } from 'preact/hooks';
 import { apiPath, type Kind, kindId } from '../../../../api/kinds';
-import { useLoad } from '../../../../api/load';
+import { type Load, useLoad } from '../../../../api/load';
 import { type ClusterObject, getJson, pageSize } from '../../../../api/objects';
 import { usePoll } from '../../../../api/poll';
 import { asProblem, isAbort } from '../../../../api/problem';
 import { may, type Right, useRights } from '../../../../app/rights';
-import { type ChainRead, chainReads } from './chain-reads';
+import type { ChainRead } from './chain-reads';
 
 const everyMs = 10_000;
 
@@ -19,30 +18,28 @@ export interface Gap {
   message: string;
 }
 
-interface Found {
+export interface Found {
   objects: readonly unknown[];
   gaps: readonly Gap[];
 }
 
-interface ChainProps {
-  kinds: readonly Kind[];
-  kind: Kind;
-  object: ClusterObject;
-}
-
-export function useChain({ kinds, kind, object }: ChainProps) {
-  const { namespace = '', resourceVersion } = object.metadata;
-  const reads = chainReads(kinds, kind, object);
+/** @returns the objects that were read, and the gaps of kinds that the caller may not list */
+export function useReads(purpose: string, { metadata }: ClusterObject, reads: readonly ChainRead[]): { load: Load<Found>; refused: Gap[] } {
+  const { namespace = '', resourceVersion, name } = metadata;
   const rightOf = ({ kind: { group, resource } }: ChainRead): Right => ({ verb: 'list', group, resource, namespace });
   useRights(reads.map(rightOf));
   const isKnown = reads.every((read) => may(rightOf(read)) !== undefined);
   const allowed = reads.filter((read) => may(rightOf(read)));
-  const key = JSON.stringify([namespace, allowed.map((read) => [kindId(read.kind), read.selection])]);
-  const load = useLoad(isKnown ? `chain/${kindId(kind)}/${object.metadata.name}/${key}` : undefined, (signal) => readAll(allowed, signal));
+  const key = JSON.stringify([namespace, name, allowed.map((read) => [kindId(read.kind), read.selection])]);
+  const load = useLoad(isKnown ? `${purpose}/${key}` : undefined, (signal) => readAll(allowed, signal));
   usePoll(load, everyMs);
   useEffect(() => {
     if (load.data.peek() !== undefined) void load.reload();
   }, [resourceVersion]);
+  const refused = reads
+    .filter((read) => may(rightOf(read)) === false)
+    .map((read): Gap => ({ kind: read.kind, why: 'forbidden', right: rightOf(read), message: '' }));
+  return { load, refused };
 
   async function readAll(those: readonly ChainRead[], signal: AbortSignal): Promise<Found> {
     const parts = await Promise.all(those.map((read) => readOne(read, signal)));
@@ -63,15 +60,6 @@ export function useChain({ kinds, kind, object }: ChainProps) {
       return { objects: [], gaps: [{ kind: read.kind, why: status === 403 ? 'forbidden' : 'failed', right, message }] };
     }
   }
-
-  const refused = reads
-    .filter((read) => may(rightOf(read)) === false)
-    .map((read): Gap => ({ kind: read.kind, why: 'forbidden', right: rightOf(read), message: '' }));
-  const chain = (found: Found): { chain: Chain; gaps: readonly Gap[] } => ({
-    chain: chainOf(object, found.objects),
-    gaps: [...refused, ...found.gaps],
-  });
-  return { load, chain };
 }
 
 interface List {
