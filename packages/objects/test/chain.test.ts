@@ -57,7 +57,7 @@ describe('the chain of an object', () => {
   const whole = ['Ingress/shop', 'Service/web', 'Deployment/web', 'ReplicaSet/web-2', 'Pod/a', 'Pod/b'];
   const used = ['ConfigMap/settings', 'Secret/keys', 'PersistentVolumeClaim/data'];
 
-  it('leads from the Ingress to the pods of a Deployment and what they use', () => {
+  it('leads from the Ingress to the pods of a Deployment and to their references', () => {
     const chain = chainOf(deployment, read);
 
     expect(idsOf(chain)).to.have.members([...whole, ...used]);

@@ -12,7 +12,7 @@ export interface ChainRead {
 const around = ['ingresses.networking.k8s.io', 'services', 'persistentvolumeclaims'];
 const workloads = ['deployments.apps', 'statefulsets.apps', 'daemonsets.apps', 'replicasets.apps', 'jobs.batch'];
 
-/** Kinds beside those around, by the kind of the page. Those after `pods` own them or are owned. */
+/** Kinds beside those around, by the kind of the page. */
 const further: Readonly<Record<string, readonly string[]>> = {
   'ingresses.networking.k8s.io': ['pods', ...workloads],
   services: ['pods', ...workloads],

@@ -30,12 +30,16 @@ interface DrawnProps extends SectionProps {
 
 function Drawn({ chain, gaps, ...props }: DrawnProps) {
   const focused = useSignal('');
+  const { place, room } = useRoom();
   const linkOf = (node: ChainNode) => linkTo(node, props);
+  const layout = layoutOf(chain, room);
+  // Text that is scaled down could not be read: the tree takes the place of a picture without room.
+  const isDrawn = layout.width <= room;
   return (
-    <>
-      <Picture chain={chain} focused={focused.value} linkOf={linkOf} />
+    <div class="chain" ref={place}>
+      {isDrawn && <Picture layout={layout} focused={focused.value} linkOf={linkOf} />}
       <nav
-        class="chain-tree"
+        class={`chain-tree ${isDrawn ? 'hidden' : ''}`}
         aria-label={t('chain.title')}
         onFocusCapture={({ target }) => setFocus(target)}
         onBlurCapture={() => setFocus(null)}
@@ -45,7 +49,7 @@ function Drawn({ chain, gaps, ...props }: DrawnProps) {
       {gaps.map((gap) => (
         <GapText key={gap.kind.resource} gap={gap} />
       ))}
-    </>
+    </div>
   );
 
   function setFocus(target: EventTarget | null): void {
@@ -82,20 +86,16 @@ function useRoom() {
 }
 
 /** The picture is for the eye and the mouse: the tree has its links. A link of the tree that has the focus is marked in the picture. */
-function Picture({ chain, focused, linkOf }: { chain: Chain; focused: string; linkOf: LinkOf }) {
-  const { place, room } = useRoom();
-  const layout = layoutOf(chain, room);
+function Picture({ layout, focused, linkOf }: { layout: Layout; focused: string; linkOf: LinkOf }) {
   return (
-    <div class="chain" ref={place}>
-      <svg aria-hidden="true" width={layout.width} height={layout.height} viewBox={`0 0 ${layout.width} ${layout.height}`}>
-        <Lines layout={layout} />
-        {layout.nodes.map(({ node, ...box }) => (
-          <foreignObject key={node.id} {...box}>
-            <Box node={node} to={linkOf(node)} isFocused={focused === node.id} />
-          </foreignObject>
-        ))}
-      </svg>
-    </div>
+    <svg aria-hidden="true" width={layout.width} height={layout.height} viewBox={`0 0 ${layout.width} ${layout.height}`}>
+      <Lines layout={layout} />
+      {layout.nodes.map(({ node, ...box }) => (
+        <foreignObject key={node.id} {...box}>
+          <Box node={node} to={linkOf(node)} isFocused={focused === node.id} />
+        </foreignObject>
+      ))}
+    </svg>
   );
 }
 
