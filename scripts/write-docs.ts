@@ -7,7 +7,7 @@ import './help.ts';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { withAuditTable } from '../src/audit/audit-events.ts';
 import { configurationReference } from '../src/config/reference.ts';
-import { withRightsTable } from '../src/config/rights.ts';
+import { withRightsTable } from '../src/rights.ts';
 import { withSourceTree } from './source-tree.ts';
 
 const operations = new URL('../docs/operations.md', import.meta.url);

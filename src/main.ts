@@ -232,7 +232,7 @@ config
   .action(async ({ config: file, profile }: { config?: string; profile?: string }) => {
     const sources = configSources(file);
     const environment = { ...sources.environment, ...(profile !== undefined && { ATRIUM_PROFILE: profile }) };
-    const { rightsOf, rightsTable } = await import('./config/rights.ts');
+    const { rightsOf, rightsTable } = await import('./rights.ts');
     console.log(rightsTable(rightsOf(parseConfig({ ...sources, environment }))));
   });
 config

@@ -1,7 +1,8 @@
-/** Rights of the service's account in deploy/manifests, as data for `atrium config rights`. */
+/** Rights of the service's account in deploy/manifests, as data for messages and `atrium config rights`. */
+
+import type { ManifestRight } from '@atrium/kubernetes/manifests.ts';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
-import type { Right } from '../../src/config/rights.ts';
 
 const role = z.object({
   kind: z.enum(['Role', 'ClusterRole']),
@@ -16,27 +17,27 @@ const role = z.object({
   ),
 });
 
-export const rightsPath = new URL('../../src/config/rights.json', import.meta.url);
+export const rightsPath = new URL('../../packages/kubernetes/src/manifest-rights.json', import.meta.url);
 
-/** Settings by the manifest that grants their rights. */
-const settings: Readonly<Record<string, string>> = {
-  'rbac.yaml': 'always',
-  'constrained-impersonation/impersonation.yaml': 'impersonation',
-  'team/access-tokens.yaml': 'features.accessTokens',
-  'team/user-bindings.yaml': 'features.userBindings',
-  'team/access-requests.yaml': 'features.accessRequests',
-  'team/workload-lists.yaml': 'lists.preset',
-  'usage.yaml': 'console.metrics.lastHour',
-  'certificates.yaml': 'users.certificates.enabled',
+/** Rendered files, by the names under which they are applied. */
+const rendered: Readonly<Record<string, string>> = {
+  'rbac.yaml': 'rbac.yaml',
+  'constrained-impersonation.yaml': 'constrained-impersonation/impersonation.yaml',
+  'access-tokens.yaml': 'team/access-tokens.yaml',
+  'user-bindings.yaml': 'team/user-bindings.yaml',
+  'access-requests.yaml': 'team/access-requests.yaml',
+  'workload-lists.yaml': 'team/workload-lists.yaml',
+  'usage.yaml': 'usage.yaml',
+  'certificates.yaml': 'certificates.yaml',
 };
 
 /** Returns the rights in the manifests. @param files texts by their paths below deploy/manifests */
-const rightsIn = (files: ReadonlyMap<string, string>): Right[] =>
-  Object.entries(settings).flatMap(([path, setting]) =>
+const rightsIn = (files: ReadonlyMap<string, string>): ManifestRight[] =>
+  Object.entries(rendered).flatMap(([file, path]) =>
     parseAllDocuments(files.get(path) ?? '').flatMap((document) => {
       const { data } = role.safeParse(document.toJS());
       return (data?.rules ?? []).map(({ apiGroups, resources, nonResourceURLs, resourceNames, verbs }) => ({
-        setting,
+        file,
         where: data?.kind === 'Role' ? 'namespace' : 'cluster',
         verbs,
         group: apiGroups.join(', '),
@@ -46,7 +47,7 @@ const rightsIn = (files: ReadonlyMap<string, string>): Right[] =>
     }),
   );
 
-/** Returns the text of src/config/rights.json, one right a line. */
+/** Returns the text of manifest-rights.json, one right a line. */
 export const rightsFile = (files: ReadonlyMap<string, string>): string =>
   `[\n${rightsIn(files)
     .map((right) => `  ${JSON.stringify(right)}`)

@@ -1,5 +1,6 @@
 import { runOutsideFlows } from '@atrium/http/limits/semaphore.ts';
 import { abortable, neverAborts } from '@atrium/kubernetes/deadline.ts';
+import { admissionPolicyCommand } from '@atrium/kubernetes/manifests.ts';
 import { isKubernetesObject, type ResourceType } from '@atrium/kubernetes/resource.ts';
 import { ServiceResource } from '@atrium/kubernetes/resource-client.ts';
 import { reader } from '@atrium/objects/reader.ts';
@@ -72,5 +73,5 @@ const policyMissing = (name: string): StatusError =>
   installationIncomplete(
     accessPolicyResource,
     'AdmissionPolicyMissing',
-    `the admission policy ${name} or its binding is not active; apply deploy/manifests/admission-policy.yaml, or set admissionPolicy.install in the chart`,
+    `the admission policy ${name} or its binding is not active; ${admissionPolicyCommand}`,
   );

@@ -1,5 +1,6 @@
 /** The ClusterRoles that the service's own account may bind. */
 import type { Caller } from '@atrium/http/caller.ts';
+import { userBindingsCommand } from '@atrium/kubernetes/manifests.ts';
 import { isAboutResource, policyRules } from '@atrium/kubernetes/rbac/rules.ts';
 import type { ResourceType } from '@atrium/kubernetes/resource.ts';
 import { ServiceResource } from '@atrium/kubernetes/resource-client.ts';
@@ -94,8 +95,7 @@ export async function roleError(
 }
 
 function listed(names: readonly string[]): string {
-  if (names.length === 0)
-    return 'no ClusterRole; apply deploy/manifests/user-bindings.yaml, or set config.features.userBindings in the chart';
+  if (names.length === 0) return `no ClusterRole; ${userBindingsCommand}`;
   const more = names.length > maxNamed ? ` and ${names.length - maxNamed} more` : '';
   const shown = names.slice(0, maxNamed).map((name) => JSON.stringify(name));
   return `${shown.join(', ')}${more}; ${moreRoles}`;

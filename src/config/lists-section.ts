@@ -68,7 +68,7 @@ const resource = z
 const noPreset = 'none';
 
 /** The most frequently used resources. The chart repeats them (`workload-lists.yaml`). */
-const workloads = [
+export const workloads: readonly ListedResource[] = [
   ...['pods', 'services', 'configmaps', 'nodes', 'namespaces', 'persistentvolumeclaims', 'events'].map((plural) => ['', plural] as const),
   ...['deployments', 'statefulsets', 'daemonsets'].map((plural) => ['apps', plural] as const),
   ...['jobs', 'cronjobs'].map((plural) => ['batch', plural] as const),

@@ -3,6 +3,7 @@ import { type GroupResource, installationIncomplete, StatusError, serviceUnavail
 import { z } from 'zod';
 import type { ServerClock } from './clock.ts';
 import type { Connection } from './connection.ts';
+import { commandGranting, type DeniedRight, definitionsCommand } from './manifests.ts';
 import { groupsPath, type ResourceType } from './resource.ts';
 import type { ApiCall, StreamCall, Transport, UpstreamResponse } from './transport.ts';
 import { answerOf, isRefusal, isUnknownResource, UpstreamError, upstreamRefusal } from './upstream-error.ts';
@@ -93,38 +94,18 @@ export const ownAccountRefused = (cause: unknown): StatusError => {
   return serviceUnavailable('kubernetes', { cause, ...wait });
 };
 
-interface Right extends GroupResource {
-  verb: string;
-}
-
-const manifests = 'deploy/manifests';
-
-/** Returns the manifest that grants a permission, and the value of the chart that does. */
-function grantOf({ verb, group, resource }: Right): string {
-  const file = (name: string, value: string) => `apply ${manifests}/${name}, or set ${value} in the chart`;
-  if (verb.startsWith('impersonate')) return file('impersonation.yaml', 'rbac.impersonation');
-  if (resource === 'accesstokens') return file('access-tokens.yaml', 'config.features.accessTokens');
-  if (resource === 'accesspolicies' || resource === 'accessrequests' || group === 'admissionregistration.k8s.io')
-    return file('access-requests.yaml', 'config.features.accessRequests');
-  if (resource === 'certificatesigningrequests') return file('certificates.yaml', 'config.users.certificates.enabled');
-  const isRead = verb === 'list' || verb === 'watch';
-  const isBinding = group === 'rbac.authorization.k8s.io' && !isRead;
-  if (isBinding || resource === 'userbindings') return file('user-bindings.yaml', 'config.features.userBindings');
-  // Other resources are those of `lists.resources`.
-  const isOurs = group.endsWith('.platform.io') || !isRead || ['configmaps', 'namespaces'].includes(resource) || resource.includes('role');
-  return isOurs ? file('rbac.yaml', 'rbac.create') : 'grant it list and watch on them';
-}
-
 /**
  * @see https://github.com/kubernetes/kubernetes/blob/master/staging/src/k8s.io/apiserver/pkg/endpoints/handlers/responsewriters/errors.go
  */
-const denial = /" cannot (\S{1,64}) resource "([a-z]{1,63})(?:\/[a-z]{1,63})?" in API group "([a-z0-9.]{0,253})"/;
+const denial =
+  /^[a-z0-9.]{1,320} (?:"([^"]{1,320})" )?is forbidden: .*" cannot (\S{1,64}) resource "([a-z]{1,63}(?:\/[a-z.]{1,80})?)" in API group "([a-z0-9.]{0,253})"( at the cluster scope)?/;
 
 /** Returns the permission that the authorizer denied, undefined for another refusal, such as one of an admission policy. */
-function deniedRight(error: unknown): Right | undefined {
+function deniedRight(error: unknown): DeniedRight | undefined {
   if (!isRefusal(error, 403)) return undefined;
-  const [, verb, resource, group] = denial.exec(error.status.message) ?? [];
-  return verb === undefined || resource === undefined || group === undefined ? undefined : { verb, resource, group };
+  const [, name, verb, resource, group, scope] = denial.exec(error.status.message) ?? [];
+  if (verb === undefined || resource === undefined || group === undefined) return undefined;
+  return { verb, resource, group, name, isClusterWide: scope !== undefined };
 }
 
 /** Returns a 503 that names the manifest to apply if the API server denied the service a permission, undefined for any other failure. */
@@ -132,12 +113,14 @@ function rightMissing(error: unknown): StatusError | undefined {
   const right = deniedRight(error);
   if (right === undefined) return undefined;
   const verb = right.verb.replace(/:.*/, '');
-  return installationIncomplete(right, 'RightsMissing', `the service's account may not ${verb} them; ${grantOf(right)}`, error);
+  const [resource = ''] = right.resource.split('/');
+  const message = `the service's account may not ${verb} them; ${commandGranting(right)}`;
+  return installationIncomplete({ group: right.group, resource }, 'RightsMissing', message, error);
 }
 
 /** Returns a 503 that names the manifest of a resource that the API server does not know. */
 export const definitionMissing = (target: GroupResource, error?: unknown): StatusError =>
-  installationIncomplete(target, 'DefinitionMissing', `the cluster does not have the definition; apply ${manifests}/crds`, error);
+  installationIncomplete(target, 'DefinitionMissing', `the cluster does not have the definition; ${definitionsCommand}`, error);
 
 /** Reports whether an error is that of `definitionMissing`. */
 export const isNotInstalled = (error: unknown): error is StatusError =>

@@ -140,7 +140,7 @@ export const whenReady = (service: Server, ...without: string[]): Promise<string
 /** Requires a 503 that names the missing definition and the folder to apply. */
 export function expectDefinitionMissing(reply: Reply, kind: string): void {
   expect(reply.status, reply.text).to.equal(503);
-  const message = 'the cluster does not have the definition; apply deploy/manifests/crds';
+  const message = 'the cluster does not have the definition; run kubectl apply --server-side -k deploy/manifests/crds';
   expect(reply.body).to.deep.include({
     message: `${kind}.auth.platform.io: ${message}`,
     reason: 'ServiceUnavailable',

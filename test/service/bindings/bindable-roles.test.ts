@@ -110,7 +110,7 @@ describe('the check that the service may bind a role', () => {
       ({ status }) => status === 422,
     );
     expect(((await refused.json()) as Status).message).to.include(
-      'Unsupported value: "admin": the service may bind no ClusterRole; apply deploy/manifests/user-bindings.yaml, or set config.features.userBindings in the chart',
+      'Unsupported value: "admin": the service may bind no ClusterRole; run kubectl apply -f deploy/manifests/user-bindings.yaml, or set config.features.userBindings in the chart',
     );
     await server.kubernetes.call('PATCH', rolePath, { rules }, merge);
     // The authorizer of the API server learns of the rule by a watch.

@@ -4,7 +4,8 @@ import { filesInCycles, forbiddenImports, type ImportTable, importsOf, upwardImp
 
 /** Rooms are the files and folders of `src`, and the packages. Only the wiring imports files of operations (`routes.ts`, `*-routes.ts`). */
 const allowed: ImportTable = {
-  'main.ts': { values: ['kubectl-atrium', 'kubernetes', 'http', 'config', 'signals.ts'] },
+  'main.ts': { values: ['kubectl-atrium', 'kubernetes', 'http', 'config', 'rights.ts', 'signals.ts'] },
+  'rights.ts': { values: ['kubernetes', 'config'] },
   'sweep.ts': { values: ['base.ts', 'access-requests', 'bindings', 'config'], types: ['kubernetes'] },
   'create-admin.ts': { values: ['users', 'keys', 'kubernetes', 'http', 'config', 'objects'] },
   'sandbox.ts': { values: ['app.ts', 'users', 'demo', 'embedded-cluster', 'http', 'config'], types: ['base.ts'] },

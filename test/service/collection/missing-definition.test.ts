@@ -34,7 +34,9 @@ for (const { plural, name, object, patch } of kinds)
       for (const response of [created, patched]) {
         const { message, details, ...status } = (await response.json()) as Refusal;
         expect(status).to.include({ kind: 'Status', reason: 'ServiceUnavailable', code: 503 });
-        expect(message).to.match(new RegExp(`^${plural}\\.auth\\.platform\\.io: the cluster does not have the definition; apply .*/crds$`));
+        expect(message).to.match(
+          new RegExp(`^${plural}\\.auth\\.platform\\.io: the cluster does not have the definition; run kubectl apply .*/crds$`),
+        );
         expect(details).to.deep.include({ group: 'auth.platform.io', kind: plural });
         expect(details.causes).to.have.lengthOf(1);
         expect(details.causes[0]?.reason).to.equal('DefinitionMissing');

@@ -11,7 +11,7 @@ import { manifestFiles, manifestsDirectory, teamFiles } from '../../../scripts/c
 import { rightsFile, rightsPath } from '../../../scripts/chart/rights.ts';
 import { chartDirectory } from '../../../scripts/chart/values-files.ts';
 import { parseConfig } from '../../../src/config/load.ts';
-import { rightsOf } from '../../../src/config/rights.ts';
+import { rightsOf } from '../../../src/rights.ts';
 import { helmProgram } from '../../cluster/build.ts';
 import { serviceNamespace } from '../../support/cluster-admin.ts';
 import { textOf } from './call-recorder.ts';
@@ -42,7 +42,7 @@ describe('deploy/manifests', () => {
 
     expect(filesBelow().filter((path) => !notRendered.test(path))).to.have.members([...expected, ...links]);
     expect(links).to.deep.equal(teamFiles);
-    expect(readFileSync(rightsPath, 'utf8'), 'src/config/rights.json').to.equal(rightsFile(files));
+    expect(readFileSync(rightsPath, 'utf8'), 'manifest-rights.json').to.equal(rightsFile(files));
   });
 
   it('apply all definitions of the chart, from their only copy', async () => {

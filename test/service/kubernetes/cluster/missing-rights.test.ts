@@ -3,11 +3,12 @@
  */
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
-import { eventually } from '../../../support/cluster-admin.ts';
+import { eventually, serviceNamespace } from '../../../support/cluster-admin.ts';
 import { forSuite } from '../../../support/for-suite.ts';
 import { startServer } from '../../../support/server.ts';
 
 const roles = '/apis/rbac.authorization.k8s.io/v1/clusterroles';
+const namespaced = `/apis/rbac.authorization.k8s.io/v1/namespaces/${serviceNamespace}`;
 const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
 interface Status {
@@ -25,6 +26,7 @@ describe('a feature whose rights or definitions the cluster lacks', () => {
     await server.stopFirst();
     await server.kubernetes.remove(`${roles}/atrium-access-tokens`);
     await server.kubernetes.remove(`${roles}/atrium-user-bindings`);
+    await server.kubernetes.remove(`${namespaced}/roles/atrium-user-bindings`);
     await server.kubernetes.remove(`${definitions}/groups.auth.platform.io`);
     await eventually(
       () => server.kubernetes.call('GET', '/apis/auth.platform.io/v1/groups'),
@@ -40,8 +42,9 @@ describe('a feature whose rights or definitions the cluster lacks', () => {
 
   const wanted: Record<string, string> = {
     '/auth/v1/accesstokens':
-      "accesstokens.auth.platform.io: the service's account may not list them; apply deploy/manifests/access-tokens.yaml, or set config.features.accessTokens in the chart",
-    '/auth/v1/groups': 'groups.auth.platform.io: the cluster does not have the definition; apply deploy/manifests/crds',
+      "accesstokens.auth.platform.io: the service's account may not list them; run kubectl apply -f deploy/manifests/access-tokens.yaml, or set config.features.accessTokens in the chart",
+    '/auth/v1/groups':
+      'groups.auth.platform.io: the cluster does not have the definition; run kubectl apply --server-side -k deploy/manifests/crds',
   };
   for (const [path, message] of Object.entries(wanted))
     it(`K4 says at ${path} which manifest must be applied`, async () => {
@@ -56,7 +59,7 @@ describe('a feature whose rights or definitions the cluster lacks', () => {
     const { code, message } = await ask('/auth/v2/userbindings', 'POST', { metadata: { name: 'jane' }, spec });
     expect([code, message]).to.deep.equal([
       503,
-      "userbindings.auth.platform.io: the service's account may not watch them; apply deploy/manifests/user-bindings.yaml, or set config.features.userBindings in the chart",
+      "userbindings.auth.platform.io: the service's account may not watch them; run kubectl apply -f deploy/manifests/user-bindings.yaml, or set config.features.userBindings in the chart",
     ]);
     expect((await server.kubernetes.call('GET', '/apis/auth.platform.io/v1/userbindings/jane')).status).to.equal(404);
   });
@@ -74,8 +77,16 @@ describe('a feature whose rights or definitions the cluster lacks', () => {
 
   it('K4 logs which manifest must be applied, once for each of them', () => {
     const lines = server.logLines.map((line) => JSON.parse(line) as { msg: string; watch?: string; level: number | string });
-    const of = (watch: string) => lines.filter((line) => line.watch === watch && line.msg.includes('apply deploy/manifests/'));
+    const of = (watch: string) => lines.filter((line) => line.watch === watch && line.msg.includes('run kubectl apply '));
     for (const watch of ['accesstokens', 'userbindings', 'groups']) expect(of(watch), watch).to.have.lengthOf(1);
     expect(server.logLines.filter((line) => line.includes('"watch"') && line.includes('"stack"'))).to.deep.equal([]);
+  });
+
+  it('names the manifest of a missing Lease in the log', async () => {
+    const line = await eventually(
+      () => server.logLines.find((text) => text.includes('"lease":"atrium-user-bindings"') && text.includes('could not be read')),
+      (found) => found !== undefined,
+    );
+    expect(line).to.include('leases.coordination.k8s.io: ').and.include('run kubectl apply -f deploy/manifests/user-bindings.yaml');
   });
 });

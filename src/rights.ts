@@ -1,19 +1,26 @@
 /** Rights of the service's account, by the setting that needs them, for the tables of `atrium config rights` and docs/install.md. */
-import { credentialsFor, issuersOf } from './issuers.ts';
-import granted from './rights.json' with { type: 'json' };
-import type { Config } from './schema.ts';
+import { type ManifestRight, manifestRights } from '@atrium/kubernetes/manifests.ts';
+import { credentialsFor, issuersOf } from './config/issuers.ts';
+import type { Config } from './config/schema.ts';
 
-/** A rule of a role. */
-export interface Right {
-  /** The setting that needs the right, or `always`. */
+/** A right of the manifests, with the setting that needs it. */
+interface Right extends Omit<ManifestRight, 'file'> {
   readonly setting: string;
-  readonly where: string;
-  readonly verbs: readonly string[];
-  readonly group: string;
-  readonly resources: readonly string[];
-  /** Names of the objects; empty for all. */
-  readonly names: readonly string[];
 }
+
+/** Settings by the manifest with their rights. */
+const settings: Readonly<Record<string, string>> = {
+  'rbac.yaml': 'always',
+  'constrained-impersonation.yaml': 'impersonation',
+  'access-tokens.yaml': 'features.accessTokens',
+  'user-bindings.yaml': 'features.userBindings',
+  'access-requests.yaml': 'features.accessRequests',
+  'workload-lists.yaml': 'lists.preset',
+  'usage.yaml': 'console.metrics.lastHour',
+  'certificates.yaml': 'users.certificates.enabled',
+};
+
+const granted: readonly Right[] = manifestRights.map(({ file, ...right }) => ({ ...right, setting: settings[file] ?? file }));
 
 /** Reports whether a configuration needs the rights of a setting. Settings that are left out always need theirs. */
 const needs: Readonly<Record<string, (config: Config) => boolean>> = {
