@@ -6,8 +6,9 @@
 import './help.ts';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { withAuditTable } from '../src/audit/audit-events.ts';
+import { parseConfig } from '../src/config/load.ts';
 import { configurationReference } from '../src/config/reference.ts';
-import { withRightsTable } from '../src/rights.ts';
+import { rightsOf, withRightsTable } from '../src/rights.ts';
 import { withSourceTree } from './source-tree.ts';
 
 const operations = new URL('../docs/operations.md', import.meta.url);
@@ -15,5 +16,5 @@ const install = new URL('../docs/install.md', import.meta.url);
 const architecture = new URL('../docs/architecture.md', import.meta.url);
 writeFileSync(new URL('../docs/configuration.md', import.meta.url), configurationReference());
 writeFileSync(operations, withAuditTable(readFileSync(operations, 'utf8')));
-writeFileSync(install, withRightsTable(readFileSync(install, 'utf8')));
+writeFileSync(install, withRightsTable(readFileSync(install, 'utf8'), rightsOf(parseConfig({ yaml: 'profile: team' }))));
 writeFileSync(architecture, withSourceTree(readFileSync(architecture, 'utf8')));

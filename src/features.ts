@@ -13,6 +13,7 @@ import { createBindings } from './bindings/bindings.ts';
 import { createCertificates } from './certificates/certificates.ts';
 import { mayEnrolBy } from './config/factors.ts';
 import { namingIssuerOf } from './config/issuers.ts';
+import { workloads } from './config/lists-section.ts';
 import type { Config } from './config/schema.ts';
 import { createConsole } from './console/console.ts';
 import { createExplorer } from './explorer/explorer.ts';
@@ -133,7 +134,7 @@ export function createFeatures(context: ProcessContext): Features {
     namespaces ?? {},
     lists,
     createUsage(services, context.earlierUsage),
-    createSearch(services, { users: base.watched.collection, groups: base.watchedGroups?.collection, lists: lists.service }),
+    createSearch(services, { users: base.watched.collection, groups: base.watchedGroups?.collection, lists: lists.service, workloads }),
     identity ?? {},
     config.features.kubernetesProxy ? createProxy(services, authenticator) : {},
     plugins,

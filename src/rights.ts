@@ -84,12 +84,12 @@ function shortVerbs(verbs: readonly string[]): string {
 const begin = '<!-- rights: made by `npm run docs` -->\n';
 const end = '<!-- end of rights -->\n';
 
-/** Returns a page with the rights that the profile `team` adds, between its marks. */
-export function withRightsTable(page: string): string {
+/** Returns a page with the rights of features, between its marks. */
+export function withRightsTable(page: string, rights: readonly Right[]): string {
   const [from, to] = [page.indexOf(begin), page.indexOf(end)];
   if (from < 0 || to < from) throw new Error('the page has no place for the rights');
-  const rows = granted
-    .filter(({ setting }) => setting !== 'always' && setting !== 'users.certificates.enabled')
+  const rows = rights
+    .filter(({ setting }) => setting !== 'always')
     .map((right) => {
       const [setting, where, verbs, what] = textsOf(right);
       return `| \`${setting}\` | ${where} | \`${verbs}\` | ${what.replaceAll('*', '\\*')} |`;

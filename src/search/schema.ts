@@ -55,8 +55,10 @@ const foundKind = type.extend({
 
 const unsearchedKind = type.extend({
   reason: z
-    .enum(['Forbidden', 'NotInstalled', 'Unavailable'])
-    .describe('Reason: the caller may not list the kind, the API server does not serve it, or its objects are not loaded.'),
+    .enum(['Forbidden', 'NotInstalled', 'Unavailable', 'Disabled'])
+    .describe(
+      'Reason: the caller may not list the kind, the API server does not serve it, its objects are not loaded, or the configuration does not list it.',
+    ),
   message: z.string(),
 });
 

@@ -21,7 +21,16 @@ import {
   searchResult,
   type UnsearchedKind,
 } from './schema.ts';
-import { groupSource, listSources, type Opened, type SearchSource, userSource, type Visible } from './sources.ts';
+import {
+  type DisabledKind,
+  disabledKinds,
+  groupSource,
+  listSources,
+  type Opened,
+  type SearchSource,
+  userSource,
+  type Visible,
+} from './sources.ts';
 
 const searchOperations = (service: SearchService): Operation[] => [
   operation({
@@ -31,7 +40,7 @@ const searchOperations = (service: SearchService): Operation[] => [
     tag: 'search',
     summary: 'Searches users, groups and objects by name, label and image',
     description:
-      'Searches users, groups and the kinds of `lists.resources`. Finds the objects that a list of the kind would show to the caller. `unsearched` names kinds that the caller may not list, or that are not loaded yet.',
+      'Searches users, groups and the kinds of `lists.resources`. Finds the objects that a list of the kind would show to the caller. `unsearched` names kinds that the caller may not list, that are not loaded yet, or that the configuration does not list: groups, and the kinds of the preset `workloads`.',
     credential: 'required',
     before: [compressed],
     query: searchQuery,
@@ -50,11 +59,14 @@ interface SearchNeeds {
   /** Undefined if groups are disabled. */
   groups: Collection<GroupRow> | undefined;
   lists: ListsService;
+  /** Kinds of the preset `workloads`. */
+  workloads: readonly ResourceType[];
 }
 
-export function createSearch(services: Services, { users, groups, lists }: SearchNeeds): { operations: Operation[] } {
+export function createSearch(services: Services, { users, groups, lists, workloads }: SearchNeeds): { operations: Operation[] } {
   const own = [userSource(services, users), ...(groups ? [groupSource(services, groups)] : [])];
-  return { operations: searchOperations(new SearchService([...own, ...listSources(lists, own)], services.metrics)) };
+  const sources = [...own, ...listSources(lists, own)];
+  return { operations: searchOperations(new SearchService(sources, services.metrics, disabledKinds(workloads, sources))) };
 }
 
 interface Scored<Row> {
@@ -124,19 +136,34 @@ type Outcome = { source: SearchSource; open: Opened | undefined } | { source: Se
 /** Searches all kinds for one text, among the objects that the caller may list. */
 export class SearchService {
   readonly #sources: readonly SearchSource[];
+  readonly #disabled: readonly DisabledKind[];
   readonly #turns = new KeyedSemaphore(turns);
   /** Shared by all searches, so that concurrent searches do not add up to a longer pause of the event loop. */
   readonly #slices = new Slices(() => performance.now(), sliceMs, maxChunks);
 
-  constructor(sources: readonly SearchSource[], metrics: Services['metrics']) {
+  /** @param disabled kinds that users expect, and that the configuration does not list */
+  constructor(sources: readonly SearchSource[], metrics: Services['metrics'], disabled: readonly DisabledKind[] = []) {
     this.#sources = sources;
+    this.#disabled = disabled;
     reportRefusals(metrics, 'search', this.#turns);
   }
 
   /** @throws StatusError 400, 401, 429; 503, 504 if all kinds fail with such a code */
-  search(parameters: SearchParameters, caller: Caller, signal: AbortSignal): Promise<SearchResult> {
+  async search(parameters: SearchParameters, caller: Caller, signal: AbortSignal): Promise<SearchResult> {
     const sources = this.#chosen(parameters.kinds);
-    return this.#turns.run(callerKey(caller), () => search(sources, parameters, { caller, signal, slices: this.#slices }), signal);
+    const run = () => search(sources, parameters, { caller, signal, slices: this.#slices });
+    const result = await this.#turns.run(callerKey(caller), run, signal);
+    // A search of given kinds has an answer about those.
+    return sources === this.#sources ? { ...result, unsearched: [...result.unsearched, ...this.#unlisted(parameters)] } : result;
+  }
+
+  #unlisted({ namespace }: SearchParameters): UnsearchedKind[] {
+    const fitting = this.#disabled.filter(({ isNamespaced }) => namespace === '' || isNamespaced);
+    return fitting.map(({ type, setting }) => ({
+      ...type,
+      reason: 'Disabled',
+      message: `${qualified(type)} are not searched: ${setting} turns them on`,
+    }));
   }
 
   /** @throws StatusError 400 */

@@ -113,6 +113,27 @@ export const listSources = (lists: ListsService, own: readonly SearchSource[]): 
       ),
     );
 
+/** A kind that is not searched, because the configuration does not list it. */
+export interface DisabledKind {
+  readonly type: ResourceType;
+  readonly isNamespaced: boolean;
+  /** Setting that lists the kind. */
+  readonly setting: string;
+}
+
+const ofCluster = ['nodes', 'namespaces'];
+
+/** Returns groups and the kinds of the preset `workloads`, as far as no source has them. */
+export const disabledKinds = (workloads: readonly ResourceType[], sources: readonly SearchSource[]): DisabledKind[] =>
+  [
+    { type: groupResource, isNamespaced: false, setting: 'features.groups: true' },
+    ...workloads.map(({ group, version, resource }) => ({
+      type: { group, version, resource },
+      isNamespaced: !ofCluster.includes(resource),
+      setting: 'lists.preset: workloads',
+    })),
+  ].filter(({ type }) => !sources.some((source) => source.type.group === type.group && source.type.resource === type.resource));
+
 export const rowSource = (
   type: ResourceType,
   visibleRows: (asked: Parameters<SearchSource['open']>[0]) => Promise<VisibleRows | undefined>,

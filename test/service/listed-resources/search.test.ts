@@ -68,7 +68,9 @@ describe('a search', () => {
     kindOf(answer, resource)?.items.map(
       ({ metadata: { namespace, name }, match: { rank, field } }) => `${namespace ? `${namespace}/` : ''}${name} ${rank} ${field}`,
     );
-  const reasons = ({ unsearched }: Result) => unsearched.map(({ resource, reason }) => `${resource} ${reason}`);
+  const reasons = ({ unsearched }: Result) =>
+    unsearched.filter(({ reason }) => reason !== 'Disabled').map(({ resource, reason }) => `${resource} ${reason}`);
+  const disabled = ({ unsearched }: Result) => unsearched.filter(({ reason }) => reason === 'Disabled').map(({ resource }) => resource);
 
   before(async () => {
     server = await startServer({
@@ -176,7 +178,7 @@ describe('a search', () => {
     const answer = await search('q=cart', 'nobody');
 
     expect(answer.kinds).to.deep.equal([]);
-    expect(new Set(answer.unsearched.map(({ reason }) => reason))).to.deep.equal(new Set(['Forbidden']));
+    expect(new Set(answer.unsearched.map(({ reason }) => reason))).to.deep.equal(new Set(['Forbidden', 'Disabled']));
     expect(JSON.stringify(answer)).not.to.contain('shop-');
   });
 
@@ -204,6 +206,18 @@ describe('a search', () => {
     expect(kindOf(few, 'configmaps')?.items).to.have.length(3);
     expect(kindOf(few, 'configmaps')?.total).to.be.greaterThan(40);
     expect(kindOf(await search('q=m&limit=999', 'bob'), 'configmaps')?.items).to.have.length(20);
+  });
+
+  it('names the usual kinds that the configuration does not list, with the setting', async () => {
+    const rest = ['services', 'persistentvolumeclaims', 'deployments', 'statefulsets', 'daemonsets', 'jobs', 'cronjobs', 'ingresses'];
+    const everywhere = await search('q=cart', 'bob');
+
+    expect(disabled(everywhere)).to.have.members([...rest, 'nodes']);
+    expect(everywhere.unsearched.find(({ resource }) => resource === 'deployments')?.message).to.equal(
+      'deployments.apps are not searched: lists.preset: workloads turns them on',
+    );
+    expect(disabled(await search('q=cart&namespace=shop-04', 'bob'))).to.have.members(rest);
+    expect(disabled(await search('q=cart&kinds=configmaps', 'bob'))).to.deep.equal([]);
   });
 
   it('refuses a namespace in which the caller may list nothing, kind by kind', async () => {
@@ -234,5 +248,36 @@ describe('a search', () => {
     await eventually(total, (count) => count === 1);
     await server.kubernetes.remove('/api/v1/namespaces/shop-01/configmaps/fresh-cart');
     await eventually(total, (count) => count === 0);
+  });
+});
+
+describe('a search without lists', () => {
+  const search = async (server: TestServer) => result.parse(await (await server.request('/api/v2/search?q=web', { as: 'admin' })).json());
+
+  it('names every kind of the preset, and groups if they are off', async () => {
+    const server = await startServer({ config: { features: { groups: false } } });
+    try {
+      const { kinds, unsearched } = await search(server);
+
+      expect(kinds.map(({ resource }) => resource)).to.deep.equal(['users']);
+      expect(unsearched).to.have.length(14);
+      expect(new Set(unsearched.map(({ reason }) => reason))).to.deep.equal(new Set(['Disabled']));
+      expect(unsearched.map(({ message }) => message)).to.include(
+        'groups.auth.platform.io are not searched: features.groups: true turns them on',
+      );
+    } finally {
+      await server.stop();
+    }
+  });
+
+  it('names no kind as disabled with the preset', async () => {
+    const server = await startServer({ config: { lists: { preset: 'workloads' } } });
+    try {
+      const { unsearched } = await search(server);
+
+      expect(unsearched.map(({ reason }) => reason)).not.to.include('Disabled');
+    } finally {
+      await server.stop();
+    }
   });
 });
