@@ -21,6 +21,8 @@ export interface Found {
   commands: readonly Command[];
   isSearching: boolean;
   hasFailed: boolean;
+  /** Kinds were not searched, although the caller may list them. */
+  isPartial: boolean;
   /** Kinds that could not be searched, and a search that failed. */
   notices: readonly string[];
 }
@@ -40,13 +42,15 @@ export function useFound(typed: string, paused: string): Found {
     bodyOf(api.GET('/api/v2/search', { params: { query: { q, limit: shownOfEach } }, signal })),
   );
   const [result, problem] = [load.data.value, load.error.value];
-  if (wordsOf(typed) !== q) return { commands: [], isSearching: wordsOf(typed).length >= shortest, hasFailed: false, notices: [] };
+  if (wordsOf(typed) !== q)
+    return { commands: [], isSearching: wordsOf(typed).length >= shortest, hasFailed: false, isPartial: false, notices: [] };
   const titleOf: TitleOf = (kind) =>
     people[kindId(kind)]?.title() ?? kinds.find((one) => kindId(one) === kindId(kind))?.title ?? kind.resource;
   return {
     commands: eventsLast(result?.kinds ?? []).flatMap((kind) => commandsOf(kind, titleOf(kind))),
     isSearching: isAsked && result === undefined && problem === undefined,
     hasFailed: problem !== undefined,
+    isPartial: result?.unsearched.some(({ reason }) => reason === 'Disabled' || reason === 'Unavailable') === true,
     notices: problem ? [t('palette.failed', { message: problem.message })] : noticesOf(result, titleOf),
   };
 }
@@ -86,9 +90,10 @@ const hintOf = ({ metadata: { namespace }, detail, match }: FoundObject): string
 
 function noticesOf(result: SearchResult | undefined, titleOf: TitleOf): string[] {
   const titles = (reason: string) => (result?.unsearched ?? []).filter((kind) => kind.reason === reason).map(titleOf);
-  const [forbidden, unknown] = [titles('Forbidden'), titles('Unavailable')];
+  const [forbidden, unknown, disabled] = [titles('Forbidden'), titles('Unavailable'), titles('Disabled')];
   return [
     ...(forbidden.length > 0 ? [t('palette.forbidden', { kinds: forbidden.join(', ') })] : []),
     ...(unknown.length > 0 ? [t('palette.unknown', { kinds: unknown.join(', ') })] : []),
+    ...(disabled.length > 0 ? [t('palette.disabled', { kinds: disabled.join(', ') })] : []),
   ];
 }

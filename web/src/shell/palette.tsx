@@ -6,7 +6,7 @@ import { t } from '../text/text';
 import { Icon } from '../ui/icon';
 import '../ui/palette.css';
 import { type Command, useCommands } from './commands';
-import { useFound } from './found';
+import { type Found, useFound } from './found';
 
 const pauseMs = 150;
 const limit = 40;
@@ -61,13 +61,21 @@ export function Palette({ onClose }: { onClose: () => void }) {
           </div>
         ))}
       </div>
-      <div class="muted none" role="status">
-        {found.isSearching ? <p>{t('palette.searching')}</p> : commands.length === 0 && !found.hasFailed && <p>{t('palette.none')}</p>}
-        {found.notices.map((notice) => (
-          <p key={notice}>{notice}</p>
-        ))}
-      </div>
+      <Outcome of={found} isEmpty={commands.length === 0} />
     </dialog>
+  );
+}
+
+/** Says that a search goes on or found nothing, and which kinds it left out. */
+function Outcome({ of: { isSearching, hasFailed, isPartial, notices }, isEmpty }: { of: Found; isEmpty: boolean }) {
+  const none = isEmpty && !hasFailed && <p>{t(isPartial ? 'palette.noneSearched' : 'palette.none')}</p>;
+  return (
+    <div class="muted none" role="status">
+      {isSearching ? <p>{t('palette.searching')}</p> : none}
+      {notices.map((notice) => (
+        <p key={notice}>{notice}</p>
+      ))}
+    </div>
   );
 }
 

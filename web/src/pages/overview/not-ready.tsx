@@ -5,7 +5,7 @@ import { useLoad } from '../../api/load';
 import { inWords, may, type Right, useRights } from '../../app/rights';
 import { href } from '../../app/router';
 import { WhyButton } from '../../app/why';
-import { count, t } from '../../text/text';
+import { count, loadTexts, t } from '../../text/text';
 import { Button } from '../../ui/button';
 import { Loaded } from '../../ui/loaded';
 import { PlainTable } from '../../ui/plain-table';
@@ -28,8 +28,14 @@ export function NotReadyWorkloads({ kinds }: { kinds: readonly Kind[] }) {
     return bodyOf(api.GET('/auth/v1/namespaces', { params: { query }, signal }));
   });
   const places = isWhole ? [''] : (own.data.value?.items.map(({ metadata }) => metadata.name) ?? []);
-  if (places.length === 0) return null;
+  if (places.length === 0) return own.data.value ? <NoWorkloads /> : null;
   return <NotReadyIn kinds={kinds} places={places} hasMore={Boolean(own.data.value?.metadata.continue)} />;
+}
+
+/** Loaded only for users without workloads. */
+function NoWorkloads() {
+  const load = useLoad('part/no-workloads', async () => (await Promise.all([import('../access/no-workloads'), loadTexts('access')]))[0]);
+  return load.data.value ? <load.data.value.NoWorkloads /> : null;
 }
 
 interface InProps {
