@@ -52,7 +52,17 @@ export function cellOf(kind: Kind, { name, type }: TableColumn, index: number): 
 }
 
 /** Columns of kubectl's that are texts, and hold numbers, amounts or times. */
-const figures = new Set(['Ready', 'Completions', 'Duration', 'Last Schedule', 'Last Seen', 'Capacity', 'Min Available', 'Max Unavailable']);
+const figures = new Set([
+  'Ready',
+  'Restarts',
+  'Completions',
+  'Duration',
+  'Last Schedule',
+  'Last Seen',
+  'Capacity',
+  'Min Available',
+  'Max Unavailable',
+]);
 
 const stateCell = (kind: Kind, name: string): Column<Row> => ({
   ...{ id: 'phase', title: hasStateColumn(kind) ? t('cluster.state') : name, sortBy: name, isMinor: false },
