@@ -15,11 +15,11 @@ export function Asked() {
     <Dialog title={asked.title} onClose={() => answer(false)}>
       <p>{asked.text}</p>
       <div class="buttons">
-        <Button kind="quiet" onClick={() => answer(false)}>
-          {t('action.cancel')}
-        </Button>
         <Button kind="main" onClick={() => answer(true)}>
           {asked.button}
+        </Button>
+        <Button kind="quiet" onClick={() => answer(false)} isFocused>
+          {t('action.cancel')}
         </Button>
       </div>
     </Dialog>

@@ -16,11 +16,11 @@ export function Ended() {
       <h2 id="ended-title">{t('ended.title')}</h2>
       <p>{t('ended.text')}</p>
       <div class="buttons">
-        <Button kind="quiet" onClick={forget}>
-          {t('ended.leave')}
-        </Button>
         <Button kind="main" icon={LogIn} onClick={() => void logInAgain()}>
           {t('ended.logIn')}
+        </Button>
+        <Button kind="quiet" onClick={forget}>
+          {t('ended.leave')}
         </Button>
       </div>
     </dialog>

@@ -42,11 +42,11 @@ export function StepUpAsked() {
       <p>{minutes > 0 ? t('stepUp.recent', { count: minutes }) : t('stepUp.stronger')}</p>
       <p class="muted">{t('stepUp.then')}</p>
       <div class="buttons">
-        <Button kind="quiet" onClick={() => settle(false)}>
-          {t('action.cancel')}
-        </Button>
         <Button kind="main" icon={LogIn} onClick={() => void logInAgain(stepUp)}>
           {t('ended.logIn')}
+        </Button>
+        <Button kind="quiet" onClick={() => settle(false)}>
+          {t('action.cancel')}
         </Button>
       </div>
     </Dialog>

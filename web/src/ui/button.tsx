@@ -16,6 +16,8 @@ interface ButtonProps {
   /** Name of a button that shows an icon alone. */
   label?: string;
   form?: string;
+  /** Takes the focus when its dialog opens. */
+  isFocused?: boolean;
 }
 
 export function Button({
@@ -29,6 +31,7 @@ export function Button({
   isRefused,
   label,
   form,
+  isFocused,
 }: ButtonProps) {
   const inert = isDisabled === true || isBusy === true;
   return (
@@ -42,6 +45,7 @@ export function Button({
       aria-label={label}
       title={label}
       form={form}
+      autofocus={isFocused}
       onClick={(event) => {
         if (inert) event.preventDefault();
         else onClick?.(event);

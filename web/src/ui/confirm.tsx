@@ -14,7 +14,7 @@ interface ConfirmProps {
 /** Asks for confirmation before an action that ends or deletes something. */
 export const Confirm = ({ title, action = title, onConfirm, onClose, children }: ConfirmProps) => (
   <Dialog title={title} onClose={onClose}>
-    <Form action={action} kind="danger" onSubmit={onConfirm} onCancel={onClose}>
+    <Form action={action} kind="danger" onSubmit={onConfirm} onCancel={onClose} isFocusedOnCancel>
       {children}
     </Form>
   </Dialog>

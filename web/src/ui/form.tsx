@@ -32,15 +32,15 @@ interface FormProps {
   isDisabled?: boolean;
   /** Submits the form once, as soon as it is shown and not disabled. */
   isSubmittedAtOnce?: boolean;
-  /** True for a form that is a page, not a dialog: its action precedes Cancel on the screen and in the tab order. */
-  isPage?: boolean;
+  /** Focuses Cancel in a new dialog, so that Enter alone confirms nothing. */
+  isFocusedOnCancel?: boolean;
   /** True for a result that is shown once, such as a password: the form and its dialog stay open until the result is there. */
   isShownOnce?: boolean;
   children?: ComponentChildren;
 }
 
 export function Form(props: FormProps) {
-  const { action, kind = 'main', onSubmit, onCancel, isDisabled = false, isPage = false, isShownOnce = false, children } = props;
+  const { action, kind = 'main', onSubmit, onCancel, isDisabled = false, isShownOnce = false, isFocusedOnCancel = false, children } = props;
   const isDue = useRef(props.isSubmittedAtOnce === true);
   const problem = useSignal<Problem | undefined>(undefined);
   const isBusy = useSignal(false);
@@ -75,22 +75,21 @@ export function Form(props: FormProps) {
       isBusy.value = false;
     }
   }
-  const buttons = [
-    onCancel && (
-      <Button key="cancel" kind="quiet" onClick={onCancel} isDisabled={isKept}>
-        {t('action.cancel')}
-      </Button>
-    ),
-    <Button key="action" kind={kind} type="submit" isBusy={isBusy.value} isDisabled={isDisabled}>
-      {action}
-    </Button>,
-  ];
   return (
     <Current.Provider value={{ problem: problem.value, names, focusWrong }}>
       <form ref={form} class="form" onSubmit={(event) => void submit(event)}>
         {children}
         {problem.value && !isSaidAtFields && <ProblemNotice of={problem.value} />}
-        <div class="buttons">{isPage ? buttons.toReversed() : buttons}</div>
+        <div class="buttons">
+          <Button kind={kind} type="submit" isBusy={isBusy.value} isDisabled={isDisabled}>
+            {action}
+          </Button>
+          {onCancel && (
+            <Button kind="quiet" onClick={onCancel} isDisabled={isKept} isFocused={isFocusedOnCancel}>
+              {t('action.cancel')}
+            </Button>
+          )}
+        </div>
       </form>
     </Current.Provider>
   );

@@ -176,12 +176,12 @@ function Made({ request: made, onClose }: { request: Request; onClose: () => voi
             : t('ask.comes', { role: spec.roleRef })}
       </p>
       <div class="buttons">
-        <Button kind="quiet" onClick={onClose}>
-          {t('action.close')}
-        </Button>
         <a class="button main" href={href(`/requests/${metadata.name}`)} onClick={onClose}>
           <span>{t('ask.open')}</span>
         </a>
+        <Button kind="quiet" onClick={onClose}>
+          {t('action.close')}
+        </Button>
       </div>
     </>
   );

@@ -61,7 +61,7 @@ function NewBinding() {
       <header class="page-head">
         <h1 tabIndex={-1}>{t('bindings.new')}</h1>
       </header>
-      <Form isPage action={t('bindings.create')} onSubmit={create} onCancel={() => navigate('/bindings')}>
+      <Form action={t('bindings.create')} onSubmit={create} onCancel={() => navigate('/bindings')}>
         <SubjectFields kind={kind} who={who} />
         <Field label={t('roles.role')} name="spec.roleRef" value={role} isRequired suggestions={roles.data.value ?? []} />
         <RulesOf role={roles.data.value?.some(({ value }) => value === role.value) ? role.value : ''} />

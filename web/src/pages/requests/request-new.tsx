@@ -89,7 +89,6 @@ function NewRequest({ policies }: { policies: readonly Policy[] }) {
   }
   return (
     <Form
-      isPage
       action={t('requests.ask')}
       onSubmit={ask}
       onCancel={() => navigate('/requests')}

@@ -164,7 +164,7 @@ function NewUserForm({ fields, onSubmit }: NewUserFormProps) {
   const mayBind = useFeatures()('userBindings') && may(bindingRight);
   const roles = useLoad(mayBind ? 'roles' : undefined, roleSuggestions);
   return (
-    <Form isPage action={t('users.create')} onSubmit={onSubmit} onCancel={() => navigate('/users')}>
+    <Form action={t('users.create')} onSubmit={onSubmit} onCancel={() => navigate('/users')}>
       <Field label={t('users.email')} name="spec.email" type="email" value={email} isRequired hint={t('users.emailHint')} />
       <Field label={t('users.name')} name="spec.username" value={username} />
       <FirstLogin fields={fields} />
