@@ -7,9 +7,10 @@ import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Plugin } from 'vite';
 
-/** Modules that a pack begins with. Their imports belong to it; those of the first page end where another pack begins. */
+/** Modules that a pack begins with. Their imports belong to it; those of the first page and of overlays end where another pack begins. */
 const entries = {
   first: ['main.tsx'],
+  overlays: ['shell/{keys-help,messages,own-access,palette}.tsx'],
   overview: ['pages/overview/*.tsx'],
   people: ['pages/!(access|cluster|explorer|overview|requests)/*.tsx'],
   access: ['pages/{access,explorer,requests}/*.tsx'],
@@ -18,6 +19,9 @@ const entries = {
 } as const;
 
 type Pack = keyof typeof entries;
+
+/** Packs of modules that lead to each page. */
+const endsAtOthers: readonly Pack[] = ['first', 'overlays'];
 type Words = Readonly<Record<string, string>>;
 
 const names = Object.keys(entries) as Pack[];
@@ -68,7 +72,7 @@ function keysByPack(source: string, keys: readonly string[]): Map<Pack, Set<stri
     names.map((name) => [
       name,
       keysOf(
-        modulesOf(files.get(name) ?? [], (file) => name !== 'first' || (begins.get(file) ?? name) === name),
+        modulesOf(files.get(name) ?? [], (file) => !endsAtOthers.includes(name) || (begins.get(file) ?? name) === name),
         keys,
       ),
     ]),

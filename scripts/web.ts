@@ -124,16 +124,30 @@ const config = {
 } satisfies InlineConfig;
 
 /** Modules of the pages of objects, and of the pages of users and access. */
-const ofObjects = 'api/(?:openapi|schema-(?:document|fields|positions)|socket|use-object)';
+const ofObjects = ['api/(?:openapi|schema-(?:document|fields|positions)|socket|use-object)', 'ui/(?:action-bar|meter)'].join('|');
 const ofPeople = [
   'api/(?:create-binding|new-password)',
-  'app/(?:list-page|request-durations|simulation|view-as)',
-  'ui/(?:group-links|local-time|row-action)',
+  'app/(?:asked|list-page|offers|request-durations|simulation|view-as)',
+  'plugins/(?:actions|switch-off)',
+  'ui/(?:confirm|group-links|local-time|row-action)',
 ].join('|');
+
+/** Pages of the cluster, apart from lists, and the pages of users and access, apart from the overview. */
+const families = { cluster: /^pages\/cluster\/(?!list\/)/, people: /^pages\/(?!cluster\/|overview\/)/ } as const;
+
+/** Matches the files of the icons that are drawn by one family of pages alone. */
+function iconFiles(family: keyof typeof families): string {
+  const [own, others] = [new Set<string>(), new Set<string>()];
+  for (const file of globSync('**/*.{ts,tsx}', { cwd: join(web, 'src') })) {
+    const [, names = ''] = /import \{([^}]*)\} from 'lucide'/.exec(readFileSync(join(web, 'src', file), 'utf8')) ?? [];
+    for (const [name] of names.matchAll(/\w+/g)) (families[family].test(file) ? own : others).add(name);
+  }
+  return [...own.difference(others)].map((name) => name.replaceAll(/(?<=.)(?=[A-Z])|(?<=\D)(?=\d)/g, '-').toLowerCase()).join('|');
+}
 
 /** Modules that each page needs once a user is logged in, beside those of the first page. */
 const parts = new RegExp(
-  `web/src/(?!(?:${ofObjects}|${ofPeople})\\.)(?:(?:api|app)/.*|ui/(?!conflict|role-choice|rules).*|plugins/(?!mounted).*|pages/(?:users/query|cluster/events/event-groups))\\.tsx?$|node_modules/lucide/`,
+  `web/src/(?!(?:${ofObjects}|${ofPeople})\\.)(?:(?:api|app)/.*|ui/(?!conflict|role-choice|rules).*|plugins/(?!mounted).*|pages/(?:users/query|cluster/events/event-groups))\\.tsx?$|node_modules/lucide/(?!.*/icons/(?:${iconFiles('cluster')}|${iconFiles('people')})\\.)`,
 );
 
 /** Files that several pages share. Without them, each module of two pages would be a file of its own. */
@@ -142,8 +156,16 @@ const files = [
   { name: 'parts', test: parts, priority: 2 },
   // The list includes its texts in English, the fallback for missing texts in other languages.
   { name: 'list', test: /pages\/cluster\/list\/list\.tsx$|virtual:texts\/en\/cluster$/, priority: 1 },
-  { name: 'cluster', test: new RegExp(`pages/cluster/|web/src/${ofObjects}\\.`), minShareCount: 2 },
-  { name: 'people', test: new RegExp(`pages/(?!cluster)|web/src/(?:${ofPeople})\\.`), minShareCount: 2 },
+  {
+    name: 'cluster',
+    test: new RegExp(`pages/cluster/|web/src/(?:${ofObjects})\\.|lucide/.*/icons/(?:${iconFiles('cluster')})\\.`),
+    minShareCount: 2,
+  },
+  {
+    name: 'people',
+    test: new RegExp(`pages/(?!cluster)|web/src/(?:${ofPeople})\\.|lucide/.*/icons/(?:${iconFiles('people')})\\.`),
+    minShareCount: 2,
+  },
 ];
 
 /** Address of the service in development. */

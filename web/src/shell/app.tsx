@@ -13,7 +13,7 @@ import type { PageProps } from '../app/page-props';
 import { path, query } from '../app/router';
 import { isPasswordDue, person } from '../app/session';
 import { Why } from '../app/why';
-import { t } from '../text/text';
+import { loadTexts, t } from '../text/text';
 import { Loaded } from '../ui/loaded';
 import { Failure, refusal, Skeleton } from '../ui/state';
 import { Toasts } from '../ui/toast';
@@ -32,7 +32,10 @@ refusal.Steps = AskFor;
 function OwnAccess() {
   const [isOn, isLive] = [useFeature('accessRequests'), useFeature('watch')];
   const isWorthAStrip = isOn && (ownRequests.value.some(isActive) || [...ownRequests.value, ...inbox.value].some(isUnreviewed));
-  const strip = useLoad(isWorthAStrip ? 'own access' : undefined, () => import('./own-access'));
+  const strip = useLoad(
+    isWorthAStrip ? 'own access' : undefined,
+    async () => (await Promise.all([import('./own-access'), loadTexts('overlays')]))[0],
+  );
   const Strip = strip.data.value?.OwnAccess;
   const record = person.value?.ext.user;
   useEffect(() => {

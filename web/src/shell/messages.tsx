@@ -1,3 +1,4 @@
+import './messages.css';
 import { t } from '../text/text';
 import { Age } from '../ui/age';
 import { Button } from '../ui/button';

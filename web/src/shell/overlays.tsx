@@ -7,10 +7,12 @@ interface OverlayProps {
   onClose: () => void;
 }
 
+const texts = () => loadTexts('overlays');
+
 const parts = {
-  palette: async (): Promise<ComponentType<OverlayProps>> => (await import('./palette')).Palette,
-  keys: async (): Promise<ComponentType<OverlayProps>> => (await import('./keys-help')).KeysHelp,
-  messages: async (): Promise<ComponentType<OverlayProps>> => (await import('./messages')).Messages,
+  palette: async (): Promise<ComponentType<OverlayProps>> => (await Promise.all([import('./palette'), texts()]))[0].Palette,
+  keys: async (): Promise<ComponentType<OverlayProps>> => (await Promise.all([import('./keys-help'), texts()]))[0].KeysHelp,
+  messages: async (): Promise<ComponentType<OverlayProps>> => (await Promise.all([import('./messages'), texts()]))[0].Messages,
   ask: async (): Promise<ComponentType<OverlayProps>> =>
     (await Promise.all([import('../pages/access/ask-dialog'), loadTexts('access')]))[0].AskDialog,
 };
