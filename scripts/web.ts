@@ -142,7 +142,10 @@ function iconFiles(family: keyof typeof families): string {
     const [, names = ''] = /import \{([^}]*)\} from 'lucide'/.exec(readFileSync(join(web, 'src', file), 'utf8')) ?? [];
     for (const [name] of names.matchAll(/\w+/g)) (families[family].test(file) ? own : others).add(name);
   }
-  return [...own.difference(others)].map((name) => name.replaceAll(/(?<=.)(?=[A-Z])|(?<=\D)(?=\d)/g, '-').toLowerCase()).join('|');
+  return [...own]
+    .filter((name) => !others.has(name))
+    .map((name) => name.replaceAll(/(?<=.)(?=[A-Z])|(?<=\D)(?=\d)/g, '-').toLowerCase())
+    .join('|');
 }
 
 /** Modules that each page needs once a user is logged in, beside those of the first page. */
