@@ -128,6 +128,10 @@ const guarded = [
   { method: 'GET', path: `/api/v2/resources/${listed}/namespaces/default`, stranger: 403 },
   // An answer with the kinds that were not searched, and no object.
   { method: 'GET', path: '/api/v2/search?q=jane', stranger: 200 },
+  { method: 'GET', path: '/api/v2/usage/nodes', stranger: 403 },
+  { method: 'GET', path: '/api/v2/usage/nodes/a-node', stranger: 403 },
+  { method: 'GET', path: '/api/v2/usage/namespaces/default', stranger: 403 },
+  { method: 'GET', path: '/api/v2/usage/namespaces/default/pods/a-pod', stranger: 403 },
   // An empty list, to a caller without permissions.
   { method: 'GET', path: '/auth/v1/namespaces?verb=list&resource=pods', stranger: 200 },
 ] as const;
@@ -197,7 +201,7 @@ describe('the guard of an operation', () => {
     const tried = new Set(
       guarded.map(
         ({ method, path }) =>
-          `${method} ${path.replace(jane, '{name}').replace('a-token', '{id}').replace(factor, '{id}').replace(linkedAccount, '{id}').replace(session, '{name}').replace('a-policy', '{name}').replace(accessRequest, '{name}').replace(listed, '{group}/{version}/{resource}').replace('namespaces/default', 'namespaces/{namespace}').replace(/\?.*/, '')}`,
+          `${method} ${path.replace(jane, '{name}').replace('a-token', '{id}').replace(factor, '{id}').replace(linkedAccount, '{id}').replace(session, '{name}').replace('a-policy', '{name}').replace(accessRequest, '{name}').replace(listed, '{group}/{version}/{resource}').replace('namespaces/default', 'namespaces/{namespace}').replace('pods/a-pod', '{resource}/{name}').replace('a-node', '{name}').replace(/\?.*/, '')}`,
       ),
     );
 

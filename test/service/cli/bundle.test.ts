@@ -104,6 +104,7 @@ describe('each program as it is built', () => {
       ATRIUM_SERVER__HOST: '127.0.0.1',
       ATRIUM_SERVER__PORT: '0',
       ATRIUM_SERVER__METRICSPORT: '0',
+      ATRIUM_SERVER__PUBLICURL: 'http://127.0.0.1',
     });
     let isOver = false;
     const end = service.finished.finally(() => {

@@ -87,7 +87,7 @@ describe('entries of a directory and their user records', () => {
     branch.script.entries = [];
   });
 
-  it('give a new entry with the address of a user no record and no login, until an administrator settles it', async () => {
+  it('give a new entry with the address of a user no record and no login, until an administrator settles it [new entry with the address of a user]', async () => {
     const jo = 'jo@example.com';
     corp.script.entries = [person('jo1', jo), group('admins', ['jo1'])];
     expect(await sync()).to.include({ created: 1 });
@@ -121,7 +121,7 @@ describe('entries of a directory and their user records', () => {
     expect((await logIn(jo, 'jo2')).status).to.equal(200);
   });
 
-  it('give a new entry of the same person the record once it forgets the former entry', async () => {
+  it('give a new entry of the same person the record once it forgets the former entry [new entry of the same person]', async () => {
     const kai = 'kai@example.com';
     corp.script.entries = [person('kai', kai)];
     await sync();
@@ -138,7 +138,7 @@ describe('entries of a directory and their user records', () => {
     expect((await logIn(kai, 'kai')).status).to.equal(200);
   });
 
-  it('keep the record when the address changes', async () => {
+  it('keep the record when the address changes [changed address]', async () => {
     const [old, fresh] = ['lea.old@example.com', 'lea.new@example.com'];
     corp.script.entries = [person('lea', old), group('dev', ['lea'])];
     await sync();
@@ -154,7 +154,7 @@ describe('entries of a directory and their user records', () => {
     expect((await two.service.logIn(fresh, 'wrong')).status).to.equal(403);
   });
 
-  it('include every entry that keeps its old address as a second one', async () => {
+  it('include every entry that keeps its old address as a second one [old address as a second one]', async () => {
     const [old, fresh] = ['mia.old@example.com', 'mia.new@example.com'];
     corp.script.entries = [person('mia', old)];
     await sync();
@@ -167,7 +167,7 @@ describe('entries of a directory and their user records', () => {
     expect((await read(old))?.spec.valid).to.equal(true);
   });
 
-  it('keep both records when addresses are swapped', async () => {
+  it('keep both records when addresses are swapped [swapped addresses]', async () => {
     const [a, b] = ['swap.a@example.com', 'swap.b@example.com'];
     corp.script.entries = [person('swapa', a), person('swapb', b)];
     await sync();
@@ -184,7 +184,7 @@ describe('entries of a directory and their user records', () => {
     expect((await logIn(a, 'swapb')).status).to.equal(401);
   });
 
-  it('keep both records when an entry gets the address of another user', async () => {
+  it('keep both records when an entry gets the address of another user [address of another user in the own entry]', async () => {
     const [boss, mallory] = ['boss@example.com', 'mallory@example.com'];
     corp.script.entries = [person('mallory', mallory), person('boss', boss), group('board', ['boss'])];
     await sync();
@@ -201,7 +201,7 @@ describe('entries of a directory and their user records', () => {
     expect((await read(boss))?.spec).to.include({ account: 'boss', valid: true });
   });
 
-  it('get no record for the address of two new entries', async () => {
+  it('get no record for the address of two new entries [address of two new entries]', async () => {
     const twin = 'twin@example.com';
     corp.script.entries = [person('twin1', twin), person('twin2', twin.toUpperCase())];
     expect(reasons(await sync())).to.deep.equal([
@@ -212,7 +212,7 @@ describe('entries of a directory and their user records', () => {
     expect(await read(twin)).to.equal(undefined);
   });
 
-  it('address in two directories: leaves the record to the first one', async () => {
+  it('leave the record of an address in two directories to the first one [address in two directories]', async () => {
     const ana = 'ana@example.com';
     corp.script.entries = [person('ana', ana), group('dev', ['ana'])];
     branch.script.entries = [person('ana', ana, { entryUUID: ['id-of-branch'] }), group('root', ['ana'])];
@@ -227,7 +227,7 @@ describe('entries of a directory and their user records', () => {
     expect((await read('other@example.com'))?.spec).to.include({ connector_id: 'branch' });
   });
 
-  it('make a record valid again when its entry comes back, also with another address', async () => {
+  it('make a record valid again when its entry comes back, also with another address [entry that comes back]', async () => {
     const ivo = 'ivo@example.com';
     corp.script.entries = [person('ivo', ivo), person('keeper', 'keeper@example.com')];
     await sync();
@@ -239,7 +239,7 @@ describe('entries of a directory and their user records', () => {
     expect((await read(ivo))?.spec.valid).to.equal(true);
   });
 
-  it('keep the record when the entry loses its id or its address', async () => {
+  it('keep the record when the entry loses its id or its address [entry that loses its id or its address]', async () => {
     const [ida, udo] = ['ida@example.com', 'udo@example.com'];
     corp.script.entries = [person('ida', ida), person('udo', udo)];
     await sync();
@@ -254,7 +254,7 @@ describe('entries of a directory and their user records', () => {
     expect((await logIn(ida, 'ida')).status).to.equal(403);
   });
 
-  it('give a record of an earlier version without an id that of the entry with its address', async () => {
+  it('give a record of an earlier version without an id that of the entry with its address [record of an earlier version without an id]', async () => {
     const eva = 'eva@example.com';
     corp.script.entries = [person('eva', eva)];
     await sync();
@@ -264,7 +264,7 @@ describe('entries of a directory and their user records', () => {
     expect((await read(eva))?.spec.ids).to.deep.equal([{ type: 'ldap', id: 'id-eva' }]);
   });
 
-  it('keep a record of an earlier version with several ids for the entry with its address, and report it', async () => {
+  it('keep a record of an earlier version with several ids for the entry with its address, and report it [record of an earlier version with several ids]', async () => {
     const pat = 'pat@example.com';
     corp.script.entries = [person('pat1', pat)];
     await sync();
@@ -279,7 +279,7 @@ describe('entries of a directory and their user records', () => {
     expect(await read('pat.moved@example.com')).to.equal(undefined);
   });
 
-  it('keep the source of a user of another source with the address, and give no right', async () => {
+  it('keep the source of a user of another source with the address, and give no right [user of another source with the address]', async () => {
     const [here, outside] = ['here@example.com', 'outside@example.com'];
     await two.service.admin.apply(aUser(here), {
       ...aUser(outside),
@@ -304,7 +304,7 @@ describe('entries of a directory and their user records', () => {
     }
   });
 
-  it('refuse a login at another issuer with the address', async () => {
+  it('refuse a login at another issuer with the address [login at another issuer with the address]', async () => {
     const noa = 'noa@example.com';
     corp.script.entries = [person('noa', noa)];
     await sync();
@@ -325,7 +325,7 @@ describe('entries of a directory and their user records', () => {
         .split('\n\n')[0]
         ?.split('\n')
         .map((row) => row.split(' | ')[0]?.replace('| ', '')) ?? [];
-    const titles = this.test?.parent?.tests.map(({ title }) => title.split(':')[0]).slice(0, -1);
+    const titles = this.test?.parent?.tests.map(({ title }) => /\[(.*)\]$/.exec(title)?.[1]).slice(0, -1);
     expect(rows).to.deep.equal(titles);
   });
 });
