@@ -76,6 +76,11 @@ export const callerRequests: readonly CallerRequest[] = [
     path: '/api/v2/resources/rbac.authorization.k8s.io/v1/roles/namespaces/default',
     asks: [mayThey],
   },
+  // The callers may not read metrics: their review is asked in their name.
+  { id: 'GetClusterUsage', path: '/api/v2/usage/nodes', asks: [mayThey], isRepeated: true, codes: [403] },
+  { id: 'GetNodeUsage', path: '/api/v2/usage/nodes/a-node', asks: [mayThey], isRepeated: true, codes: [403] },
+  { id: 'GetNamespaceUsage', path: '/api/v2/usage/namespaces/default', asks: [mayThey], isRepeated: true, codes: [403] },
+  { id: 'GetObjectUsage', path: '/api/v2/usage/namespaces/default/pods/a-pod', asks: [mayThey], isRepeated: true, codes: [403] },
   { id: 'Search', path: '/api/v2/search?q=jane', asks: [mayThey], isRepeated: true },
   {
     id: 'CreateUser',
