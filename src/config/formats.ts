@@ -94,7 +94,7 @@ export const distinguishedName = () =>
 
 /** RFC 4515, also without the outer parentheses. */
 export const searchFilter = () =>
-  z.string().regex(/^(?:\([^()]+=[^()]*\)|\([&|!] *\(.+\) *\)|[^()]+=[^()]*)$/, 'must be a search filter such as (objectClass=person)');
+  z.string().regex(/^(?:\([^()=]+=[^()]*\)|\([&|!] *\(.+\)\)|[^()=]+=[^()]*)$/, 'must be a search filter such as (objectClass=person)');
 
 const labelKey = () =>
   z
