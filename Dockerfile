@@ -17,7 +17,7 @@ COPY packages/oidc-client/package.json packages/oidc-client/
 # No package runs a script of its own here; what each is, the lock file says by its hash.
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY LICENSE tsconfig.json ./
-COPY scripts/build.ts scripts/bundle-plugin.ts scripts/text-packs.ts scripts/web.ts scripts/write-sbom.ts scripts/
+COPY scripts/build.ts scripts/bundle-plugin.ts scripts/help.ts scripts/text-packs.ts scripts/web.ts scripts/write-sbom.ts scripts/
 COPY src src
 COPY packages/kubectl-atrium packages/kubectl-atrium
 COPY packages/kubernetes packages/kubernetes
