@@ -123,7 +123,8 @@ describe('a session with a directory', () => {
     expect(await failure({ bindPasswordFile: await slapd.file('empty', '\n') })).to.equal('NotConfigured');
     expect(await failure({ bindPasswordFile: '/nowhere/secret' })).to.equal('NotConfigured');
     expect(await failure({ caFile: '/nowhere/ca.crt' })).to.equal('NotConfigured');
-    expect(await failure({ filter: '(objectClass=person' })).to.equal('NotConfigured');
+    expect(await failure({ filter: '(objectClass=person' })).to.contain('users.ldap[0].filter: must be a search filter');
+    expect(await failure({ filter: '(&(objectClass=person)(mail))' })).to.equal('NotConfigured');
     expect(await failure({ url: 'ldaps://127.0.0.1:1' })).to.equal('Unreachable');
   });
 });
