@@ -1,4 +1,4 @@
-/** Members of a received object, each of which may be missing or malformed. */
+/** Members of a received object, each of which may be missing or malformed. The console reads them without the schemas of `reader.ts`. */
 
 export type Members = Readonly<Record<string, unknown>>;
 

@@ -6,7 +6,7 @@ import { t } from '../../text/text';
 import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
 import { Form } from '../../ui/form';
-import { Notice } from '../../ui/state';
+import { Failures, Names } from '../../ui/outcomes';
 import { refOfUser, type User } from './query';
 import { deleteUsers, setDisabled } from './writes';
 
@@ -57,8 +57,6 @@ export function Selection({ users, mayPatch, mayDelete, onClear, onDone }: Selec
   );
 }
 
-const shownNames = 8;
-
 interface BulkProps {
   act: Act;
   users: readonly User[];
@@ -90,14 +88,7 @@ function Bulk({ act, users, onClose, onClear, onDone }: BulkProps) {
     return (
       <Dialog title={title} onClose={onClose}>
         <Form action={title} kind={act === 'enable' ? 'main' : 'danger'} onSubmit={run} onCancel={onClose}>
-          <ul class="chips">
-            {users.slice(0, shownNames).map((user) => (
-              <li key={user.metadata.uid} class="chip">
-                {called(user)}
-              </li>
-            ))}
-            {count > shownNames && <li class="chip">{t('users.more', { count: count - shownNames })}</li>}
-          </ul>
+          <Names of={users.map((user) => ({ id: user.metadata.uid, name: called(user) }))} />
           {act === 'delete' && <p>{t('user.deleteWhat')}</p>}
           {act === 'disable' && <p>{t('user.disableWhat')}</p>}
         </Form>
@@ -107,16 +98,10 @@ function Bulk({ act, users, onClose, onClear, onDone }: BulkProps) {
     <Dialog title={title} onClose={onClear}>
       <p>{t('users.done', { count: outcomes.value.length - failed.length })}</p>
       {failed.length > 0 && (
-        <Notice>
-          {t('users.failed', { count: failed.length })}
-          <ul class="causes">
-            {failed.map(({ name, message }) => (
-              <li key={name}>
-                <strong>{nameOf(name)}</strong>: {message}
-              </li>
-            ))}
-          </ul>
-        </Notice>
+        <Failures
+          text={t('users.failed', { count: failed.length })}
+          failed={failed.map((outcome) => ({ ...outcome, name: nameOf(outcome.name) }))}
+        />
       )}
       <div class="buttons">
         <Button kind="main" onClick={onClear}>

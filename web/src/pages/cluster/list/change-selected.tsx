@@ -8,7 +8,7 @@ import { t } from '../../../text/text';
 import { Button } from '../../../ui/button';
 import { Dialog } from '../../../ui/dialog';
 import { Field, Form } from '../../../ui/form';
-import { Notice } from '../../../ui/state';
+import { Failures, Names } from '../../../ui/outcomes';
 import { toast } from '../../../ui/toast';
 import { restartPatch } from '../actions/object-actions';
 import { AsKubectl } from '../as-kubectl';
@@ -24,7 +24,6 @@ interface ChangeProps {
   onDone: () => void;
 }
 
-const shownNames = 8;
 const mergePatch = 'application/merge-patch+json';
 
 interface EachProps extends ChangeProps {
@@ -60,51 +59,27 @@ function ChangeEach({ rows, title, action = title, isDanger = false, isDisabled 
     if (success) toast(isDone ? 'ok' : 'info', success);
     onDone();
   }
-  if (failed.value.length > 0) return <Failures {...{ title, onDone }} failed={failed.value} text={failure(failed.value.length)} />;
+  if (failed.value.length > 0)
+    return (
+      <Dialog title={title} onClose={onDone}>
+        <Failures text={failure(failed.value.length)} failed={failed.value} />
+        <div class="buttons">
+          <Button kind="main" onClick={onDone}>
+            {t('action.done')}
+          </Button>
+        </div>
+      </Dialog>
+    );
   return (
     <Dialog title={title} onClose={onClose}>
       <Form action={action} kind={isDanger ? 'danger' : 'main'} onSubmit={changeAll} onCancel={onClose} isDisabled={isDisabled}>
-        <ul class="chips">
-          {rows.slice(0, shownNames).map((row) => (
-            <li key={keyOf(row)} class="chip">
-              {row.name}
-            </li>
-          ))}
-          {rows.length > shownNames && <li class="chip">{t('users.more', { count: rows.length - shownNames })}</li>}
-        </ul>
+        <Names of={rows.map((row) => ({ id: keyOf(row), name: row.name }))} />
         {children}
         <AsKubectl command={command} />
       </Form>
     </Dialog>
   );
 }
-
-interface FailuresProps {
-  title: string;
-  text: string;
-  failed: readonly Outcome[];
-  onDone: () => void;
-}
-
-const Failures = ({ title, text, failed, onDone }: FailuresProps) => (
-  <Dialog title={title} onClose={onDone}>
-    <Notice>
-      {text}
-      <ul class="causes">
-        {failed.map(({ name, message }) => (
-          <li key={name}>
-            <strong>{name}</strong>: {message}
-          </li>
-        ))}
-      </ul>
-    </Notice>
-    <div class="buttons">
-      <Button kind="main" onClick={onDone}>
-        {t('action.done')}
-      </Button>
-    </div>
-  </Dialog>
-);
 
 const changeFailed = (count: number) => t('cluster.changeFailed', { count });
 const named = ({ kind, rows }: ChangeProps) => ({ count: rows.length, kind: rows.length === 1 ? kind.kind : kind.title });
