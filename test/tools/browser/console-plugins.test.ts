@@ -155,6 +155,84 @@ describe('plugins in the console', () => {
     expect(visitor.complaints.splice(0)).to.deep.equal([]);
   });
 
+  describe('with actions', () => {
+    const pods = "{ group: '', resource: 'pods', rights: [{ verb: 'delete', resource: 'pods' }]";
+    const say = "async run(objects) { c.notify('ok', objects.map((one) => one.namespace + '/' + one.name).sort().join(' ')); }";
+
+    before(async () => {
+      const groups = "{ group: 'auth.platform.io', resource: 'groups', rights: [], label: 'Count'";
+      const run = "async run([one]) { c.notify('ok', 'Counted ' + one.name); }";
+      const code = `export const plugin = { activate(c) { c.action(${pods}, label: 'Point at', ${say} }); c.action(${groups}, ${run} }); } };`;
+      await make({ name: 'pointer', code });
+      await isListed('pointer');
+    });
+    afterEach(() => expect(visitor.complaints.splice(0)).to.deep.equal([]));
+
+    it('are offered for an object of a kind, and for all that are selected', async () => {
+      await page.goto(`${demo.url}/r/core/v1/pods/ns/shop`);
+      const boxes = page.getByRole('checkbox', { name: /^Select .+-/ });
+      await boxes.first().waitFor();
+      await boxes.nth(0).check();
+      await boxes.nth(1).check();
+      await page.getByRole('button', { name: 'Point at' }).click();
+      await page.getByText(/^shop\/\S+ shop\/\S+$/).waitFor();
+      expect(await barriers(page)).to.deep.equal([]);
+      await page.getByRole('row').nth(1).getByRole('link').first().click();
+      await page.getByRole('link', { name: 'YAML' }).waitFor();
+      await page.getByRole('button', { name: 'More' }).click();
+      await page.getByRole('menuitem', { name: 'Point at' }).click();
+      await page.getByText(/^shop\/\S+$/).waitFor();
+    });
+
+    it('are offered on a page of the console', async () => {
+      await page.goto(`${demo.url}/groups/dev`);
+      await page.getByRole('button', { name: 'Count' }).click();
+      await page.getByText('Counted dev').waitFor();
+    });
+
+    it('name the missing right to users without it', async () => {
+      const other = new Visitor(await browser.newContext());
+      const tab = await other.openTab();
+      await demo.logIn(tab, 'viewer', '/r/core/v1/pods/ns/shop');
+      await tab.getByRole('row').nth(1).getByRole('link').first().click();
+      await tab.getByRole('link', { name: 'YAML' }).waitFor();
+      await tab.getByRole('button', { name: 'More' }).click();
+      await tab.getByRole('menuitem', { name: 'Point at', exact: true }).click({ force: true });
+      await tab
+        .getByText(/delete pods.* -n shop/)
+        .first()
+        .waitFor();
+      expect(other.complaints).to.deep.equal([]);
+      await other.leave();
+    });
+  });
+
+  it('are reported where a contribution is never shown', async () => {
+    const refused = {
+      'no-place': ["c.menu({ label: 'Tool', path: '', under: 'tools' })", 'menu("Tool"): under must be one of'],
+      'no-kind': ["c.action({ group: '', resource: 'Pod', label: 'Act', rights: [], async run() {} })", 'the resource "Pod" is none'],
+      'no-version': ["c.tab({ group: 'apps/v1', resource: 'deployments', label: 'Part', mount() {} })", 'the group "apps/v1" is none'],
+      'no-rights': ["c.action({ group: '', resource: 'pods', label: 'Act', async run() {} })", 'action("Act"): rights must be a list'],
+      'no-mount': ["c.page('', { title: 'Page' })", 'page(""): mount must be a function'],
+    } as const;
+    const unseen =
+      "c.tab({ group: 'apps', resource: 'pods', label: 'Part', mount() {} }); c.menu({ label: 'Lost', path: 'lost', under: 'plugins' });";
+    for (const [name, [code]] of Object.entries(refused)) await make({ name, code: `export const plugin = { activate(c) { ${code}; } };` });
+    await make({ name: 'unseen', code: `export const plugin = { activate(c) { ${unseen} } };` });
+    await isListed('unseen');
+    await page.goto(`${demo.url}/extensions`);
+    for (const [name, [, message]] of Object.entries(refused)) {
+      await row(name).getByText('Failed').waitFor();
+      expect(await row(name).textContent(), name).to.contain(message);
+    }
+    const parts = 'tab("Part"): the cluster has no resource pods.apps; menu("Lost"): no page at /x/unseen/lost';
+    await row('unseen').getByText(`These parts are never shown: ${parts}`).waitFor();
+
+    expect(visitor.complaints.splice(0).filter((complaint) => !complaint.includes('unseen: parts of the plugin'))).to.deep.equal([]);
+    for (const name of [...Object.keys(refused), 'unseen'])
+      for (const path of [`${cluster}/${name}`, `${namespaced}/${name}-console`]) await kubernetes('DELETE', path);
+  });
+
   it('include the template as it is copied, renamed and built', async () => {
     const copy = await mkdtemp(join(tmpdir(), 'atrium-test-'));
     try {

@@ -62,6 +62,9 @@ export const isWithoutPlugins = new URLSearchParams(location.search).get('plugin
 
 const added = signal<Added>(none);
 
+/** Returns the extensions of all plugins. */
+export const contributions = (): Added => added.peek();
+
 export function add<K extends keyof Added>(kind: K, extension: Added[K][number]): void {
   added.value = { ...added.value, [kind]: [...added.value[kind], extension] };
 }

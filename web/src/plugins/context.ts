@@ -9,6 +9,7 @@ import { navigate } from '../app/router';
 import { theme } from '../app/theme';
 import { language, tIn } from '../text/text';
 import { toast } from '../ui/toast';
+import { checkAction, checkMenu, checkPage, checkTab } from './contributions';
 
 const prefersDark = matchMedia('(prefers-color-scheme: dark)');
 const systemTheme = signal<'light' | 'dark'>(prefersDark.matches ? 'dark' : 'light');
@@ -16,8 +17,6 @@ prefersDark.addEventListener('change', ({ matches }) => {
   systemTheme.value = matches ? 'dark' : 'light';
 });
 const shownTheme = computed(() => (theme.value === 'system' ? systemTheme.value : theme.value));
-
-const pathOfPage = /^([-_~\w][-._~\w]*(\/[-_~\w][-._~\w]*)*)?$/;
 
 const rightOf = ({ verb, group = '', resource, subresource, name, namespace: place }: PluginRight): Right => ({
   verb,
@@ -28,16 +27,9 @@ const rightOf = ({ verb, group = '', resource, subresource, name, namespace: pla
   ...(place && { namespace: place }),
 });
 
-/** Returns the API that a plugin receives. Once `stop` is aborted, the plugin can add nothing more. */
-export function contextOf(name: string, stop: AbortSignal): Context {
-  const texts = `plugin ${name}`;
-  const label = (key: string) => () => tIn(texts, key);
-  const pageAt = (path: string) => `/x/${name}${path && `/${path}`}`;
-  const checkedPath = (path: string) => {
-    if (!pathOfPage.test(path)) throw new TypeError(`${path} is no path of a page`);
-    return path;
-  };
-  const readable = <T>(source: ReadonlySignal<T>): Readable<T> => ({
+const readableUntil =
+  (stop: AbortSignal) =>
+  <T>(source: ReadonlySignal<T>): Readable<T> => ({
     get value() {
       return source.peek();
     },
@@ -47,22 +39,40 @@ export function contextOf(name: string, stop: AbortSignal): Context {
       return end;
     },
   });
+
+/** Returns the API that a plugin receives. Once `stop` is aborted, the plugin can add nothing more. */
+export function contextOf(name: string, stop: AbortSignal): Context {
+  const texts = `plugin ${name}`;
+  const label = (key: string) => () => tIn(texts, key);
+  const pageAt = (path: string) => `/x/${name}${path && `/${path}`}`;
+  const readable = readableUntil(stop);
   const adds: typeof add = (kind, extension) => {
     if (!stop.aborted) add(kind, extension);
   };
   return {
     name,
     signal: stop,
-    page: (path, { title, mount }) => adds('pages', { plugin: name, label: label(title), path: checkedPath(path), mount }),
-    menu: ({ label: key, path, under, order = 1000, rights = [] }) =>
-      adds('entries', { plugin: name, label: label(key), to: pageAt(checkedPath(path)), under, order, rights: rights.map(rightOf) }),
-    tab: ({ group, resource, label: key, mount }) => {
+    page(path, page) {
+      checkPage(path, page);
+      adds('pages', { plugin: name, label: label(page.title), path, mount: page.mount });
+    },
+    menu(entry) {
+      checkMenu(entry);
+      const { label: key, path, under, order = 1000, rights = [] } = entry;
+      adds('entries', { plugin: name, label: label(key), to: pageAt(path), under, order, rights: rights.map(rightOf) });
+    },
+    tab(tab) {
+      checkTab(tab);
+      const { group, resource, label: key, mount } = tab;
       const earlier = pluginTabs(group, resource).filter(({ plugin }) => plugin === name).length;
       const id = `x-${name}${earlier > 0 ? `-${earlier + 1}` : ''}`;
       adds('tabs', { plugin: name, label: label(key), id, kind: kindOf(group, resource), mount });
     },
-    action: ({ group, resource, label: key, rights, run }) =>
-      adds('actions', { plugin: name, label: label(key), kind: kindOf(group, resource), rights: rights.map(rightOf), run }),
+    action(action) {
+      checkAction(action);
+      const { group, resource, label: key, rights, run } = action;
+      adds('actions', { plugin: name, label: label(key), kind: kindOf(group, resource), rights: rights.map(rightOf), run });
+    },
     api: {
       fetch: (path, init) => sendRaw(path, init),
       proxy: (alias, path, init) => sendRaw(`/api/proxy/plugin/${name}/${encodeURIComponent(alias)}/${path.replace(/^\//, '')}`, init),

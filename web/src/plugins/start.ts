@@ -6,11 +6,13 @@
 import { effect } from '@preact/signals';
 import type { Plugin } from '../../template/atrium-console';
 import { api, bodyOf } from '../api/client';
+import { fetchKinds } from '../api/kinds';
 import { asProblem } from '../api/problem';
-import { isWithoutPlugins, type PluginState, pluginStates, removePlugin, setPluginState } from '../app/extensions';
+import { contributions, isWithoutPlugins, type PluginState, pluginStates, removePlugin, setPluginState } from '../app/extensions';
 import { addTexts, language, t } from '../text/text';
 import { toast } from '../ui/toast';
 import { contextOf } from './context';
+import { unseen } from './contributions';
 import { displayNameOf } from './manifest';
 import { importChecked, type Listed, Refused, type Source, sourceOf, textAt } from './source';
 import { dropStyles, keepStyles } from './styles';
@@ -83,11 +85,22 @@ async function start(listed: Listed, files: Parameters<typeof sourceOf>[1], stop
       await within(activateSeconds, plugin.activate(contextOf(name, stop)));
     }
     setPluginState({ ...state, state: entry === undefined ? 'empty' : 'running' });
+    await reportUnseen(name);
   } catch (error) {
     if (stop.aborted) return;
     removePlugin(name);
     setPluginState({ ...state, state: error instanceof Refused ? 'refused' : 'failed', problem: asProblem(error).message });
   }
+}
+
+/** Reports contributions that no page can show, beside the state of the plugin, which runs on. */
+async function reportUnseen(name: string): Promise<void> {
+  const kinds = await fetchKinds().catch(() => undefined);
+  const state = pluginStates.value?.get(name);
+  const unseenParts = kinds && state ? unseen(name, contributions(), kinds) : [];
+  if (state === undefined || unseenParts.length === 0) return;
+  console.warn(`${name}: parts of the plugin are never shown`, unseenParts);
+  setPluginState({ ...state, problem: t('plugins.unseen', { parts: unseenParts.join('; ') }) });
 }
 
 function pluginOf(module: unknown): Plugin {

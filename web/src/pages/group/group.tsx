@@ -1,6 +1,6 @@
 import { typedText } from '@atrium/objects/typed-text.ts';
 import { useSignal } from '@preact/signals';
-import { Eye, Trash2, UserPlus } from 'lucide';
+import { Eye, Puzzle, Trash2, UserPlus } from 'lucide';
 import { useEffect } from 'preact/hooks';
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { refetch, useLoad } from '../../api/load';
@@ -13,6 +13,7 @@ import { may, useRights } from '../../app/rights';
 import { href, navigate } from '../../app/router';
 import { SimulateLink } from '../../app/simulation';
 import { ViewAs, viewRights } from '../../app/view-as';
+import { allowedOf, usePluginActions } from '../../plugins/actions';
 import { PluginTab } from '../../plugins/tab';
 import { t } from '../../text/text';
 import { Button } from '../../ui/button';
@@ -151,6 +152,7 @@ function Head({ name, group, show }: HeadProps) {
             {t('user.delete')}
           </Button>
         )}
+        <GroupPlugins group={group} />
         <RefusedMenu
           of={[
             ...(isOfConsole(group) ? [add] : []),
@@ -161,6 +163,17 @@ function Head({ name, group, show }: HeadProps) {
       </div>
     </header>
   );
+}
+
+/** Actions of plugins, which are buttons here as the others are. */
+function GroupPlugins({ group }: Pick<HeadProps, 'group'>) {
+  const added = allowedOf(usePluginActions('auth.platform.io', 'groups'));
+  if (group === undefined) return null;
+  return added.map(({ label, run }) => (
+    <Button key={label} icon={Puzzle} onClick={() => run([refOf(group)])}>
+      {label}
+    </Button>
+  ));
 }
 
 function Members({ members, onRemove }: { members: readonly Member[]; onRemove: ((member: Member) => void) | undefined }) {

@@ -1,6 +1,6 @@
 import { typedText } from '@atrium/objects/typed-text.ts';
 import { useSignal } from '@preact/signals';
-import { CircleSlash, Ellipsis, KeyRound, Link2, Link2Off, LockOpen, Pencil, Puzzle, Trash2 } from 'lucide';
+import { CircleSlash, Ellipsis, KeyRound, Link2, Link2Off, LockOpen, Pencil, Trash2 } from 'lucide';
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { refetch, useLoad } from '../../api/load';
 import { makePassword } from '../../api/new-password';
@@ -13,7 +13,7 @@ import { navigate } from '../../app/router';
 import { person } from '../../app/session';
 import { ViewAs, viewItem, viewRights } from '../../app/view-as';
 import { guarded } from '../../app/why';
-import { usePluginActions } from '../../plugins/actions';
+import { itemsOf, usePluginActions } from '../../plugins/actions';
 import { t } from '../../text/text';
 import { Button } from '../../ui/button';
 import { Copy } from '../../ui/copy';
@@ -75,7 +75,7 @@ function useItems(offered: Offered): MenuItem[] {
     ...accountItems(offered),
     ...(isOwn(user) ? [] : [viewItem('user', subject, show('view'))]),
     ...(mayHaveLink ? linkItems(offered) : []),
-    ...added.map(({ label, run }): MenuItem => ({ label, icon: Puzzle, act: () => run([refOfUser(user)]) })),
+    ...itemsOf(added, refOfUser(user)),
     guarded([{ verb: 'delete', resource: 'users', name: user.metadata.name }], {
       ...{ label: t('user.delete'), icon: Trash2, act: show('delete') },
       ...{ isDanger: true, isApart: true },

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { CircleSlash, LockOpen, Puzzle, Trash2, X } from 'lucide';
 import { each, type Outcome } from '../../api/each';
-import { usePluginActions } from '../../plugins/actions';
+import { allowedOf, usePluginActions } from '../../plugins/actions';
 import { t } from '../../text/text';
 import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
@@ -23,7 +23,7 @@ type Act = 'disable' | 'enable' | 'delete';
 /** Toolbar of the actions on all selected users. Each button shows their number. */
 export function Selection({ users, mayPatch, mayDelete, onClear, onDone }: SelectionProps) {
   const act = useSignal<Act | undefined>(undefined);
-  const offered = usePluginActions('auth.platform.io', 'users');
+  const offered = allowedOf(usePluginActions('auth.platform.io', 'users'));
   const count = users.length;
   const choose = (chosen: Act | undefined) => () => {
     act.value = chosen;

@@ -7,6 +7,7 @@ import { type ClusterObject, deleteOptions, getJson, type Metadata, write } from
 import { type Right, useRights } from '../../../app/rights';
 import { navigate } from '../../../app/router';
 import { guarded } from '../../../app/why';
+import { itemsOf, refTo, usePluginActions } from '../../../plugins/actions';
 import { t } from '../../../text/text';
 import { ActionBar } from '../../../ui/action-bar';
 import { Dialog } from '../../../ui/dialog';
@@ -47,6 +48,7 @@ export function ObjectActions({ kind, kinds, object }: ActionsProps & WithKinds)
   const isScaled = kind.subresources.includes('scale');
   const actions = actionsOf(kind, object);
   const debugs = kindId(kind) === 'pods' && kind.subresources.includes('ephemeralcontainers') ? debugRights(object.metadata) : [];
+  const added = usePluginActions(kind.group, kind.resource, namespace);
   useRights([rights.remove, ...(isScaled ? [rights.scale] : []), ...actions.map((action) => action.right), ...debugs]);
   const close = () => {
     open.value = undefined;
@@ -60,11 +62,12 @@ export function ObjectActions({ kind, kinds, object }: ActionsProps & WithKinds)
       guarded([action.right], { label: t(action.label), icon: action.icon, isAtHand: action.isAtHand === true, act: show(action) }),
     ),
     ...(debugs.length > 0 ? [guarded(debugs, { label: t('debug.debug'), icon: Bug, act: show('debug') })] : []),
+    ...itemsOf(added, refTo(kind, object.metadata)),
     ...(kind.verbs.includes('delete')
       ? [
           guarded([rights.remove], {
             ...{ label: t('cluster.delete'), icon: Trash2, isDanger: true, act: show('delete') },
-            isApart: isScaled || actions.length + debugs.length > 0,
+            isApart: isScaled || actions.length + debugs.length + added.length > 0,
           }),
         ]
       : []),

@@ -1,5 +1,5 @@
 import { type Signal, useSignal } from '@preact/signals';
-import { Plus, Trash2, X } from 'lucide';
+import { Plus, Puzzle, Trash2, X } from 'lucide';
 import type { ComponentChildren } from 'preact';
 import { type Kind, newPageOf } from '../../../api/kinds';
 import { useLoad } from '../../../api/load';
@@ -8,6 +8,7 @@ import type { listRights } from '../../../app/list-rights';
 import { RefusedMenu } from '../../../app/refused-menu';
 import { may, type Right } from '../../../app/rights';
 import { query, setQuery } from '../../../app/router';
+import { allowedOf, refTo, usePluginActions } from '../../../plugins/actions';
 import { count, t } from '../../../text/text';
 import { Button, LinkButton } from '../../../ui/button';
 import { Loaded } from '../../../ui/loaded';
@@ -74,7 +75,7 @@ export function ListFrame({ kind, namespace, rights, total, search, filters, sel
         </search>
       )}
       <SelectorNotice selector={query.value.get('selector') ?? ''} />
-      <Selection {...{ kind, rights, selected, onDeleted }} />
+      <Selection {...{ kind, namespace, rights, selected, onDeleted }} />
       {children}
     </>
   );
@@ -111,7 +112,9 @@ function SelectorNotice({ selector }: { selector: string }) {
 }
 
 /** Shows the number of selected rows, and changes their objects. */
-function Selection({ kind, rights, selected, onDeleted }: Pick<ListFrameProps, 'kind' | 'rights' | 'selected' | 'onDeleted'>) {
+function Selection(props: Pick<ListFrameProps, 'kind' | 'namespace' | 'rights' | 'selected' | 'onDeleted'>) {
+  const { kind, namespace, rights, selected, onDeleted } = props;
+  const added = allowedOf(usePluginActions(kind.group, kind.resource, namespace));
   const change = useSignal<SelectedChange['id'] | undefined>(undefined);
   const chosen = [...selected.rows.value.values()];
   const clear = () => {
@@ -135,6 +138,11 @@ function Selection({ kind, rights, selected, onDeleted }: Pick<ListFrameProps, '
               }}
             >
               {t(label)}
+            </Button>
+          ))}
+          {added.map(({ label, run }) => (
+            <Button key={label} icon={Puzzle} onClick={() => run(chosen.map((row) => refTo(kind, row)))}>
+              {label}
             </Button>
           ))}
           <Button icon={X} kind="quiet" label={t('users.clearSelection')} onClick={clear} />

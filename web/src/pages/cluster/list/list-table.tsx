@@ -3,6 +3,7 @@ import type { Kind } from '../../../api/kinds';
 import { keyOf } from '../../../api/objects';
 import type { Problem } from '../../../api/problem';
 import { query, setQuery } from '../../../app/router';
+import { allowedOf, usePluginActions } from '../../../plugins/actions';
 import { t } from '../../../text/text';
 import { Button } from '../../../ui/button';
 import { Empty, Failure, Skeleton } from '../../../ui/state';
@@ -28,6 +29,9 @@ interface ListTableProps<T> extends Omit<TableProps<T>, 'label' | 'total' | 'idO
 /** Shows the rows of a kind, or the reason why there are none. */
 export function ListTable<T extends { metadata: Listed }>(props: ListTableProps<T>) {
   const { kind, rights, total, problem, onRetry, steps, filters, selected, columns, ...table } = props;
+  const { group, resource } = kind;
+  const added = allowedOf(usePluginActions(group, resource, rights.list.namespace));
+  const isSelectable = changesFor(kind, rights).length + added.length > 0;
   if (total === undefined)
     return problem ? (
       <Failure problem={problem} onRetry={onRetry}>
@@ -45,7 +49,7 @@ export function ListTable<T extends { metadata: Listed }>(props: ListTableProps<
       idOf={({ metadata }) => keyOf(metadata)}
       nameOf={({ metadata }) => metadata.name}
       onOpen={(row) => noteRow(kind, row, columns)}
-      {...(changesFor(kind, rights).length > 0 && { selected: new Set(selected.rows.value.keys()), onSelect: selected.select })}
+      {...(isSelectable && { selected: new Set(selected.rows.value.keys()), onSelect: selected.select })}
     />
   );
 }

@@ -11,6 +11,7 @@ import { NoPage } from '../../../app/no-page';
 import type { PageProps } from '../../../app/page-props';
 import { may, type Right, useRights } from '../../../app/rights';
 import { href } from '../../../app/router';
+import { refTo } from '../../../plugins/actions';
 import { PluginTab } from '../../../plugins/tab';
 import { t } from '../../../text/text';
 import { Failure, Held, Notice, Old, Skeleton } from '../../../ui/state';
@@ -73,12 +74,6 @@ export function ObjectPage(props: ObjectProps) {
     page
   );
 }
-
-const refOf = ({ metadata: { name, uid, namespace } }: ClusterObject) => ({
-  name,
-  ...(uid !== undefined && { uid }),
-  ...(namespace !== undefined && { namespace }),
-});
 
 /** These fill the page; the others scroll with it. */
 const filling = ['yaml', 'logs', 'terminal'];
@@ -161,7 +156,7 @@ function Read(props: OneProps & { object: ClusterObject; load: ReturnType<typeof
         <Old lost={lost} problem={problem} onRetry={() => void load.reload()} />
       )}
       <ObjectTabs {...props} />
-      <PluginTab id={tab} of={{ group: kind.group, version: kind.version, resource: kind.resource, ...refOf(object) }} />
+      <PluginTab id={tab} of={refTo(kind, object.metadata)} />
       {tab === 'summary' && (
         <Held problem={problem} lost={lost}>
           <Summary kind={kind} kinds={kinds} object={object} />
