@@ -128,7 +128,7 @@ const ofObjects = ['api/(?:openapi|schema-(?:document|fields|positions)|socket|u
 const ofPeople = [
   'api/(?:create-binding|new-password)',
   'app/(?:asked|list-page|offers|request-durations|simulation|view-as)',
-  'plugins/(?:actions|switch-off)',
+  'plugins/switch-off',
   'ui/(?:confirm|group-links|local-time|row-action)',
 ].join('|');
 
@@ -150,7 +150,7 @@ function iconFiles(family: keyof typeof families): string {
 
 /** Modules that each page needs once a user is logged in, beside those of the first page. */
 const parts = new RegExp(
-  `web/src/(?!(?:${ofObjects}|${ofPeople})\\.)(?:(?:api|app)/.*|ui/(?!conflict|role-choice|rules).*|plugins/(?!mounted).*|pages/(?:users/query|cluster/events/event-groups))\\.tsx?$|node_modules/lucide/(?!.*/icons/(?:${iconFiles('cluster')}|${iconFiles('people')})\\.)`,
+  `web/src/(?!(?:${ofObjects}|${ofPeople})\\.)(?:(?:api|app)/.*|ui/(?!conflict|role-choice|rules).*|plugins/(?:actions|start|tab)|pages/(?:users/query|cluster/events/event-groups))\\.tsx?$|node_modules/lucide/(?!.*/icons/(?:${iconFiles('cluster')}|${iconFiles('people')})\\.)`,
 );
 
 /** Files that several pages share. Without them, each module of two pages would be a file of its own. */
@@ -188,7 +188,7 @@ else if (options.types) await writeTypes();
 else {
   const stamp = await stampOfSources();
   const built = await readFile(join(web, 'dist', stampName), 'utf8').catch(() => '');
-  if (!options['if-changed'] || built !== stamp) await makeConsole(stamp);
+  if (!options['if-changed'] || built !== (await stampOfBuild(stamp))) await makeConsole(stamp);
 }
 
 async function stampOfSources(): Promise<string> {
@@ -212,6 +212,12 @@ async function stampOfSources(): Promise<string> {
     .sort();
   const lines = await Promise.all(files.map(async (path) => `${path} ${hash('sha256', await readFile(join(root, path)))}`));
   return hash('sha256', lines.join('\n'));
+}
+
+/** Returns the stamp of what was built from the sources: the manifest of the template names the digests of its files. */
+async function stampOfBuild(stamp: string): Promise<string> {
+  const built = await readFile(join(template, 'dist/plugin-manifest.json')).catch(() => '');
+  return `${stamp} ${hash('sha256', built)}`;
 }
 
 /** Builds into a separate folder, and then moves it in one step to where it is served from: two builds at once end as one of them. */
@@ -250,7 +256,7 @@ async function makeConsole(stamp: string): Promise<void> {
     await bundlePlugin(program);
     await writeChecksum(program);
     await checkBudget(made);
-    await writeFile(join(made, stampName), stamp);
+    await writeFile(join(made, stampName), await stampOfBuild(stamp));
     await chmod(made, 0o755);
     const dist = join(web, 'dist');
     const old = `${made}-old`;

@@ -1,32 +1,15 @@
 /**
- * Runs the enabled plugins side by side. A failure of a plugin is shown in its place, and stops no other plugin. A plugin runs with the
- * user's session, like the console; only its digest protects the user. Plugins therefore run only if a ConsolePlugin names them, which
- * requires a cluster-wide permission.
+ * Starts the enabled plugins. A failure of a plugin is shown in its place, and stops no other plugin. A plugin runs with the user's
+ * session, like the console; only its digest protects the user. Plugins therefore run only if a ConsolePlugin names them, which requires a
+ * cluster-wide permission.
  */
-import { effect } from '@preact/signals';
-import type { Plugin } from '../../template/atrium-console';
 import { api, bodyOf } from '../api/client';
-import { fetchKinds } from '../api/kinds';
 import { asProblem } from '../api/problem';
-import { contributions, isWithoutPlugins, type PluginState, pluginStates, removePlugin, setPluginState } from '../app/extensions';
-import { addTexts, language, t } from '../text/text';
+import { isWithoutPlugins, type PluginState, pluginStates } from '../app/extensions';
+import { t } from '../text/text';
 import { toast } from '../ui/toast';
-import { contextOf } from './context';
-import { unseen } from './contributions';
-import { displayNameOf } from './manifest';
-import { importChecked, type Listed, Refused, type Source, sourceOf, textAt } from './source';
-import { dropStyles, keepStyles } from './styles';
 
-const contract = 1;
-const activateSeconds = 10;
 const checkEveryMs = 60_000;
-
-interface Running {
-  source: Source;
-  plugin: Plugin | undefined;
-}
-
-const running = new Map<string, Running>();
 
 /** @returns a function that stops all plugins, for logout */
 export function startPlugins(): () => void {
@@ -34,17 +17,7 @@ export function startPlugins(): () => void {
   if (isWithoutPlugins) pluginStates.value = new Map();
   else void startAll(stop.signal);
   return () => {
-    for (const [name, { plugin }] of running) {
-      try {
-        plugin?.deactivate?.();
-      } catch (error) {
-        console.warn(`${name}: deactivate failed`, error);
-      }
-      removePlugin(name);
-      dropStyles(name);
-    }
     stop.abort();
-    running.clear();
     pluginStates.value = undefined;
   };
 }
@@ -56,86 +29,13 @@ async function startAll(stop: AbortSignal): Promise<void> {
     const { plugins, items } = await list(stop);
     const first = plugins.map(({ name, displayName }): PluginState => ({ name, displayName, state: 'loading' }));
     pluginStates.value = new Map(first.map((state) => [state.name, state]));
-    await Promise.all(plugins.map((listed) => start(listed, items, stop)));
+    if (plugins.length > 0) await (await import('./run')).runPlugins(plugins, items, stop);
   } catch (error) {
     // The console works without plugins: its page of plugins shows the problem.
     pluginStates.value ??= new Map();
     if (!stop.aborted) console.warn('plugins are not listed', asProblem(error).message);
   }
   if (!stop.aborted) lookForNews(stop);
-}
-
-async function start(listed: Listed, files: Parameters<typeof sourceOf>[1], stop: AbortSignal): Promise<void> {
-  const { name } = listed;
-  let state: PluginState = { name, displayName: listed.displayName, state: 'loading' };
-  try {
-    const source = await sourceOf(listed, files, stop);
-    const { manifest } = source;
-    running.set(name, { source, plugin: undefined });
-    const { entry, styles } = manifest;
-    state = { ...state, displayName: displayNameOf(manifest, listed.displayName), version: manifest.version };
-    if (manifest.contract !== contract) throw new Refused(t('plugins.needsContract', { contract: String(manifest.contract ?? '–') }));
-    if (entry !== undefined) {
-      state.digest = source.digestOf(entry);
-      const texts = await Promise.all(styles.map((file) => textAt(source.addressOf(file), source.digestOf(file), stop)));
-      keepStyles(name, texts);
-      await keepTexts(name, source, stop);
-      const plugin = pluginOf(await importChecked(source, entry, stop));
-      running.set(name, { source, plugin });
-      await within(activateSeconds, plugin.activate(contextOf(name, stop)));
-    }
-    setPluginState({ ...state, state: entry === undefined ? 'empty' : 'running' });
-    await reportUnseen(name);
-  } catch (error) {
-    if (stop.aborted) return;
-    removePlugin(name);
-    setPluginState({ ...state, state: error instanceof Refused ? 'refused' : 'failed', problem: asProblem(error).message });
-  }
-}
-
-/** Reports contributions that no page can show, beside the state of the plugin, which runs on. */
-async function reportUnseen(name: string): Promise<void> {
-  const kinds = await fetchKinds().catch(() => undefined);
-  const state = pluginStates.value?.get(name);
-  const unseenParts = kinds && state ? unseen(name, contributions(), kinds) : [];
-  if (state === undefined || unseenParts.length === 0) return;
-  console.warn(`${name}: parts of the plugin are never shown`, unseenParts);
-  setPluginState({ ...state, problem: t('plugins.unseen', { parts: unseenParts.join('; ') }) });
-}
-
-function pluginOf(module: unknown): Plugin {
-  const { plugin } = module as { plugin?: Plugin };
-  if (typeof plugin?.activate !== 'function') throw new Error('the entry exports no plugin with activate');
-  return plugin;
-}
-
-async function within(seconds: number, doing: void | Promise<void>): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const tooLate = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`activate did not end within ${seconds} seconds`)), seconds * 1000);
-  });
-  try {
-    await Promise.race([doing, tooLate]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/** Keeps texts in the current language, and in each that is chosen later. English is the fallback for missing texts. */
-async function keepTexts(name: string, source: Source, stop: AbortSignal): Promise<void> {
-  const { locales } = source.manifest;
-  const known = new Set<string>();
-  const keep = async (tag: string): Promise<void> => {
-    if (!locales.includes(tag) || known.has(tag)) return;
-    known.add(tag);
-    const file = `locales/${tag}.json`;
-    addTexts(`plugin ${name}`, tag, JSON.parse(await textAt(source.addressOf(file), source.digestOf(file), stop)));
-  };
-  await Promise.all([keep('en'), keep(language.value)]);
-  const end = effect(() => {
-    keep(language.value).catch((error: unknown) => console.warn(`${name}: no texts`, error));
-  });
-  stop.addEventListener('abort', end);
 }
 
 /** Announces new versions when the user returns to the page. Running plugins are never replaced. */
@@ -145,10 +45,7 @@ function lookForNews(stop: AbortSignal): void {
     if (isTold || Date.now() - last < checkEveryMs) return;
     last = Date.now();
     const { plugins, items } = await list(stop);
-    const sources = await Promise.all(plugins.map(async (listed) => [listed.name, (await sourceOf(listed, items, stop)).version] as const));
-    const names = new Set([...running.keys(), ...sources.map(([name]) => name)]);
-    const now = new Map(sources);
-    isTold = [...names].some((name) => running.get(name)?.source.version !== now.get(name));
+    isTold = await (await import('./run')).areOthers(plugins, items, stop);
     if (isTold) toast('ok', t('plugins.news'), { label: t('plugins.reload'), act: () => location.reload(), stays: true });
   };
   addEventListener('focus', () => void look().catch(() => undefined), { signal: stop });
