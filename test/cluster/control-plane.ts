@@ -52,6 +52,11 @@ export interface ControlPlane {
    * issuer that is up at its second attempt, 10 s later. A restart of `apiServer` is faster.
    */
   trustIssuer(issuer: TrustedIssuer): Promise<void>;
+  /**
+   * Restarts the API server. kube-controller-manager is suspended meanwhile: each connection that is refused lengthens the pause before its
+   * next one, up to 30 s, and until then it signs no certificate and collects no garbage.
+   */
+  restartApiServer(): Promise<void>;
   /** Reverts all calls of `trustIssuer`. The API server reloads its configuration. */
   trustNobody(): Promise<void>;
   /** Makes Node.js wait for the programs before it ends, or not. The programs end with it in any case. */
@@ -176,6 +181,12 @@ export async function startControlPlane({
       async trustIssuer(issuer) {
         issuers.set(issuer.url, issuer);
         await write('authentication.yaml', authenticationConfig(issuers.values(), certificateAuthority));
+      },
+      async restartApiServer() {
+        await controllerManager.hang();
+        await apiServer.kill();
+        await apiServer.start();
+        controllerManager.signal('SIGCONT');
       },
       async trustNobody() {
         issuers.clear();

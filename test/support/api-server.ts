@@ -80,8 +80,7 @@ async function real({ issuers = [], tokenWebhook, controllers = [] }: ApiServerO
     auditLog: plane.auditLog,
     async trustIssuer(issuer) {
       await plane.trustIssuer(issuer);
-      await plane.apiServer.kill();
-      await plane.apiServer.start();
+      await plane.restartApiServer();
       await untilTrusted(server, issuer);
     },
     stop: () => plane.stop(),

@@ -66,8 +66,7 @@ export class ReusedPlane {
   async trust(...issuers: readonly TrustedIssuer[]): Promise<void> {
     this.#trusts = true;
     for (const issuer of issuers) await this.plane.trustIssuer(issuer);
-    await this.plane.apiServer.kill();
-    await this.plane.apiServer.start();
+    await this.plane.restartApiServer();
   }
 
   /** Returns the plane for the next suite, or ends it if the suite has changed lasting keys. */

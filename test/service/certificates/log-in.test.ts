@@ -1,12 +1,11 @@
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
-import { userCertificate } from '../../../src/certificates/schema.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { startEmbeddedLogin } from '../../support/embedded-login.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { clusterRoleBinding } from '../../support/grants.ts';
 import { nameOf } from '../users/a-user.ts';
-import { kubectlWhoami } from './authorize.ts';
+import { issuedBy, kubectlWhoami } from './authorize.ts';
 
 const jane = 'jane@example.com';
 const password = 'correct horse battery';
@@ -28,18 +27,18 @@ describe('certificates of people who have logged in', () => {
     });
 
   it('name the groups that the API server knows of them, or some of these', async () => {
-    const certificate = userCertificate.parse(await (await authorize({ user: nameOf(jane) })).json());
+    const certificate = await issuedBy(await authorize({ user: nameOf(jane) }));
     expect(certificate.status.subject).to.deep.equal({ commonName: jane, organizations: ['dev'] });
     const { username, groups } = await kubectlWhoami(certificate);
     expect(username).to.equal(jane);
     expect(groups).to.have.members(['dev', 'system:authenticated']);
 
-    const without = userCertificate.parse(await (await authorize({ groups: [] })).json());
+    const without = await issuedBy(await authorize({ groups: [] }));
     expect(without.status.subject.organizations).to.deep.equal([]);
   });
 
   it('CRT-04 are refused with 401 once the user is disabled, while those he has go on', async () => {
-    const certificate = userCertificate.parse(await (await authorize()).json());
+    const certificate = await issuedBy(await authorize());
     const patched = await service.admin.call(
       'PATCH',
       `/apis/auth.platform.io/v1/users/${nameOf(jane)}`,
