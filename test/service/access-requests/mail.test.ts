@@ -68,7 +68,7 @@ describe('mail about access requests', () => {
     await access.decide({ as: 'bob' }, request);
     await until(alice, request, 'wurde genehmigt');
     await access.end({ as: 'bob' }, request);
-    await until(alice, request, 'Ein Benutzer hat sie beendet.');
+    await until(alice, request, 'Ein Benutzer hat ihn beendet.');
     await untilNoted(request, 'mail-ended-1');
     expect(mailsTo(alice, request)).to.have.length(2);
     expect(mailsTo(bob, request)).to.have.length(1);
@@ -79,7 +79,7 @@ describe('mail about access requests', () => {
   it('tells the requester of a denial, and not of an end by the requester', async () => {
     const denied = await access.asked({ as: 'alice' });
     await access.decide({ as: 'carol' }, denied, false);
-    await until(alice, denied, 'carol hat Ihre Anfrage');
+    await until(alice, denied, 'carol hat Ihren Antrag');
     const withdrawn = await access.asked({ as: 'alice' });
     await untilNoted(withdrawn, 'mail-requested-1');
     await access.end({ as: 'alice' }, withdrawn);

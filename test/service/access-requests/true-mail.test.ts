@@ -168,12 +168,12 @@ const subjects = {
     denied: 'Your request for access at Atrium was denied',
   },
   de: {
-    NotDecided: 'Ihre Anfrage nach Zugriff bei Atrium ist verfallen: Sie wurde nicht rechtzeitig entschieden',
-    PolicyChanged: 'Ihre Anfrage nach Zugriff bei Atrium ist verfallen: Die Richtlinie erlaubt sie nicht mehr',
-    RoleChanged: 'Ihre Anfrage nach Zugriff bei Atrium ist verfallen: Die Rolle wurde gelöscht',
-    lapsed: 'Ihre Anfrage nach Zugriff bei Atrium ist verfallen',
+    NotDecided: 'Ihr Antrag auf Zugriff bei Atrium ist verfallen: Er wurde nicht rechtzeitig entschieden',
+    PolicyChanged: 'Ihr Antrag auf Zugriff bei Atrium ist verfallen: Die Richtlinie erlaubt ihn nicht mehr',
+    RoleChanged: 'Ihr Antrag auf Zugriff bei Atrium ist verfallen: Die Rolle wurde gelöscht',
+    lapsed: 'Ihr Antrag auf Zugriff bei Atrium ist verfallen',
     ended: 'Ihr Zugriff bei Atrium ist beendet',
-    denied: 'Ihre Anfrage nach Zugriff bei Atrium wurde abgelehnt',
+    denied: 'Ihr Antrag auf Zugriff bei Atrium wurde abgelehnt',
   },
   zh: {
     NotDecided: '您在 Atrium 的访问申请已失效：未在规定时间内得到决定',

@@ -18,20 +18,6 @@ describe('texts of login pages and mails', () => {
     });
   }
 
-  /** Words that the glossary (decision 378) replaces. */
-  const excluded = {
-    de: ['abgeschaltet', 'Ausrollen', 'Der Token', 'einmalige', 'Login', 'Nodes', 'Replicas', 'Service-Account'],
-    zh: ['登出', '服务账号', '所拥有'],
-  };
-
-  for (const [language, words] of Object.entries(excluded))
-    it(`name each thing by the word of the glossary in ${language}, here and in the console`, () => {
-      const ofConsole = JSON.parse(readFileSync(new URL(`../../../web/src/text/${language}.json`, import.meta.url), 'utf8'));
-      const all = [...Object.values(texts(language)), ...Object.values(ofConsole)].join(' ');
-
-      expect(words.filter((word) => all.includes(word))).to.deep.equal([]);
-    });
-
   it('share no key with the console, so that one file of a language has the texts of both', () => {
     const console = JSON.parse(readFileSync(new URL('../../../web/src/text/en.json', import.meta.url), 'utf8'));
 

@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs';
+import { builtinTypes } from '@atrium/embedded-cluster/builtins.ts';
 import { expect } from 'chai';
 import { z } from 'zod';
+import { auditEvents } from '../../../src/audit/audit-events.ts';
+import { knownColumns } from '../../../src/listed-resources/known-columns.ts';
 
 const texts = (language: string) =>
   z
@@ -26,4 +29,18 @@ describe('the texts of the console', () => {
       }
     });
   }
+
+  it('name each event in the history of a user', () => {
+    const events = Object.entries(auditEvents).flatMap(([name, event]) => ('isEvent' in event ? [`history.${name}`] : []));
+
+    expect(events.filter((key) => !(key in english))).to.deep.equal([]);
+  });
+
+  it('name each column of built-in kinds', () => {
+    const types = builtinTypes({});
+    const titles = types.flatMap((type) => [...type.columns, ...knownColumns(type)].map(({ name }) => name));
+    const keys = titles.map((title) => `column.${title.replaceAll(/[^A-Za-z]/g, '').toLowerCase()}`);
+
+    expect(keys.filter((key) => !(key in english))).to.deep.equal([]);
+  });
 });

@@ -12,7 +12,7 @@ export function KeysHelp({ onClose }: { onClose: () => void }) {
     <Dialog title={t('keys.title')} onClose={onClose}>
       <dl class="facts keys">
         <dt>
-          <kbd>Ctrl</kbd> <kbd>K</kbd>
+          <kbd>{t('keys.control')}</kbd> <kbd>K</kbd>
         </dt>
         <dd>{t('keys.palette')}</dd>
         {singleKeys.map((key) => [

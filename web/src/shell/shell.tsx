@@ -90,7 +90,7 @@ function TopBar({ strip }: { strip: ComponentChildren }) {
         >
           <Icon of={Search} />
           <span class="hidden">{t('palette.title')}</span>
-          <kbd>Ctrl K</kbd>
+          <kbd>{t('keys.control')} K</kbd>
         </button>
         <MessagesButton />
         <Menu label={t('shell.theme')} icon={themeIcons[theme.value]} items={[...themeItems, ...densityItems]} />

@@ -6,7 +6,7 @@ import { type Kind, pageOf } from '../../api/kinds';
 import type { TableColumn } from '../../api/objects';
 import { hasStateColumn } from '../../api/stated-kinds';
 import { href } from '../../app/router';
-import { t } from '../../text/text';
+import { t, tOf } from '../../text/text';
 import { Age } from '../../ui/age';
 import { Icon } from '../../ui/icon';
 import type { Column } from '../../ui/table';
@@ -40,12 +40,19 @@ export const ageColumn = <T extends Listed>(title: string, sortBy = title): Colu
 
 const states = ['Status', 'Phase', 'State'];
 
+/** Returns the title of a column in the language of the console. Titles of other kinds are the server's. */
+export function columnTitle(title: string): string {
+  const key = title.replaceAll(/[^A-Za-z]/g, '').toLowerCase();
+  const text = tOf('column', key);
+  return text === key ? title : text;
+}
+
 /** A column of kubectl's as one of ours: the name is a link, the age counts on, a state has a shape beside its word. */
 export function cellOf(kind: Kind, { name, type }: TableColumn, index: number): Column<Row> {
-  const [title, sortBy, id] = [name, name, `x-${index}`];
-  if (index === 0) return nameColumn(kind, name);
+  const [title, sortBy, id] = [columnTitle(name), name, `x-${index}`];
+  if (index === 0) return nameColumn(kind, title, sortBy);
   if (isNodeOf(kind, name)) return { id, title, sortBy, isMinor: true, cell: ({ cells }) => nodeLink(cells.get(name)) };
-  if (name === 'Age') return ageColumn(name);
+  if (name === 'Age') return ageColumn(title, sortBy);
   if (states.includes(name)) return stateCell(kind, name);
   const isNumber = type === 'integer' || type === 'number' || figures.has(name);
   return { id, title, sortBy, isNumber, isMinor: true, cell: ({ cells }) => textOf(cells.get(name)) };
@@ -65,7 +72,7 @@ const figures = new Set([
 ]);
 
 const stateCell = (kind: Kind, name: string): Column<Row> => ({
-  ...{ id: 'phase', title: hasStateColumn(kind) ? t('cluster.state') : name, sortBy: name, isMinor: false },
+  ...{ id: 'phase', title: hasStateColumn(kind) ? t('cluster.state') : columnTitle(name), sortBy: name, isMinor: false },
   cell: ({ cells, state }) => (
     <StateView of={state ?? stateIn(kind, { word: textOf(cells.get(name)), ready: textOf(cells.get('Ready')) })} />
   ),

@@ -75,7 +75,7 @@ function What({ event }: { event: ClusterEvent }) {
         <Icon of={isBad ? CircleAlert : CircleCheck} />
         <span>{what}</span>
       </span>
-      {why && <div class="muted small">{tOf('reason', why)}</div>}
+      {why && <div class="muted small">{tOf('history', why)}</div>}
     </>
   );
 }

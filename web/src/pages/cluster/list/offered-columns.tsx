@@ -4,7 +4,7 @@ import { kindId } from '../../../api/kinds';
 import { t } from '../../../text/text';
 import { Age } from '../../../ui/age';
 import type { Column } from '../../../ui/table';
-import { ageColumn, isNodeOf, nameColumn, namespaceColumn, nodeLink, StateView, stateIn } from '../cells';
+import { ageColumn, columnTitle, isNodeOf, nameColumn, namespaceColumn, nodeLink, StateView, stateIn } from '../cells';
 import type { ListProps } from './list-frame';
 
 type Row = Schemas['ResourceRow'];
@@ -46,7 +46,7 @@ function valueColumn(kind: ListProps['kind'], { name, title = titleOf(name), typ
   const isStateColumn = isState(name);
   return {
     id: isStateColumn ? 'phase' : `x-${name}`,
-    title,
+    title: columnTitle(title),
     sortBy: name,
     isMinor: !isStateColumn,
     isNumber: type === 'number' || type === 'date' || (type === 'string' && figures.has(name)),
