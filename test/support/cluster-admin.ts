@@ -194,16 +194,17 @@ function requesterOf({ kind, name, namespace = '' }: z.output<typeof binding>['s
   return { user: kind === 'ServiceAccount' ? `system:serviceaccount:${namespace}:${name}` : name };
 }
 
-/** Manifests by file below deploy/manifests. A process reads each file once. */
+/** Manifests by file. A process reads each file once. */
 const read = new Map<string, Promise<Manifest[]>>();
 
-async function objectsOf(file: string): Promise<Manifest[]> {
+async function objectsOf(file: string, folder = manifests): Promise<Manifest[]> {
+  const url = new URL(file, folder);
   const parse = async () => {
-    const documents = parseAllDocuments(await readFile(new URL(file, manifests), 'utf8'));
+    const documents = parseAllDocuments(await readFile(url, 'utf8'));
     return documents.map((document): Manifest => document.toJS());
   };
-  const objects = read.get(file) ?? parse();
-  read.set(file, objects);
+  const objects = read.get(url.href) ?? parse();
+  read.set(url.href, objects);
   return objects;
 }
 
@@ -211,9 +212,13 @@ async function objectsOf(file: string): Promise<Manifest[]> {
 const isProbed = ({ kind, metadata }: Manifest) =>
   kind === 'ValidatingAdmissionPolicyBinding' && metadata.name === 'users.auth.platform.io';
 
-/** Returns the objects of an installation in the order of their creation: the policies last. */
-export async function installation(): Promise<Manifest[]> {
-  const crds = (await readdir(new URL('crds/', manifests))).filter((name) => name.endsWith('.io.yaml')).map((name) => `crds/${name}`);
+/**
+ * Returns the objects of an installation in the order of their creation: the policies last.
+ *
+ * @param folder with the manifests. Default: those of the present build.
+ */
+export async function installation(folder = manifests): Promise<Manifest[]> {
+  const crds = (await readdir(new URL('crds/', folder))).filter((name) => name.endsWith('.io.yaml')).map((name) => `crds/${name}`);
   const files = [
     'rbac.yaml',
     'access-requests.yaml',
@@ -224,7 +229,7 @@ export async function installation(): Promise<Manifest[]> {
     ...crds,
     'admission-policy.yaml',
   ];
-  const objects = (await Promise.all(files.map(objectsOf))).flat();
+  const objects = (await Promise.all(files.map((file) => objectsOf(file, folder)))).flat();
   return [...objects.filter((object) => !isProbed(object)), ...objects.filter(isProbed)];
 }
 

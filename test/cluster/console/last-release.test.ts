@@ -20,13 +20,13 @@ const release = lastRelease();
 describe('a browser during an upgrade from the last release, a rollback, and a second upgrade', () => {
   let service: Installation;
   let browser: Browser;
-  let older: Build | undefined;
+  let older: Build;
   let next: Awaited<ReturnType<typeof nextConsole>>;
   const visitors: Visitor[] = [];
 
   before(async () => {
     service = await Installation.start({ features: { accessRequests: true } });
-    older = release && (await buildOf(release));
+    older = await buildOf(release);
     next = await nextConsole();
     await rollingRestart(service, undefined, older);
     browser = await startChromium();

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { Cluster } from '@atrium/embedded-cluster/cluster.ts';
 import { parseAllDocuments, stringify } from 'yaml';
 import { z } from 'zod';
 import { Passwords } from '../../../src/users/passwords/passwords.ts';
@@ -36,7 +37,12 @@ export interface Build {
   readonly pages: string;
 }
 
-/** Two replicas of the built service on a real control plane, behind two load balancers. */
+/** API server of an installation. */
+interface ClusterOfReplicas extends Pick<ControlPlane, 'url' | 'certificateAuthority' | 'stop'> {
+  tokens: ReadonlyMap<string, string>;
+}
+
+/** Two replicas of the built service behind two load balancers: on a real control plane with `TEST_CLUSTER=real`, or an embedded cluster. */
 export class Installation {
   /** Load balancer of requests, at the public address. */
   readonly balancer = new Balancer({ of: 'requests' });
@@ -44,10 +50,9 @@ export class Installation {
   readonly proxy = new Balancer({ of: 'connections' });
   readonly admin: ClusterAdmin;
   readonly replicas: Replica[] = [];
-  readonly #controlPlane: ControlPlane;
+  readonly #cluster: ClusterOfReplicas;
   readonly #directory: string;
   readonly #more: Settings;
-  readonly #tokens: ReadonlyMap<string, string>;
   #started = 0;
   /** Kills the replicas and deletes all files at the exit of the process. */
   readonly #abandon = () => {
@@ -56,16 +61,14 @@ export class Installation {
   };
 
   private constructor(parts: {
-    controlPlane: ControlPlane;
+    cluster: ClusterOfReplicas;
     admin: ClusterAdmin;
-    tokens: ReadonlyMap<string, string>;
     directory: string;
     settings: Settings;
   }) {
     this.admin = parts.admin;
     this.#more = parts.settings;
-    this.#controlPlane = parts.controlPlane;
-    this.#tokens = parts.tokens;
+    this.#cluster = parts.cluster;
     this.#directory = parts.directory;
     process.once('exit', this.#abandon);
   }
@@ -75,10 +78,9 @@ export class Installation {
     const directory = await mkdtemp(join(tmpdir(), 'atrium-replicas-'));
     // A build of its own tests the current code, independent of other builds.
     await promisify(execFile)('npm', ['run', 'build', '--', `--outfile=${directory}/atrium.js`], { cwd: fileURLToPath(root) });
-    const controlPlane = await startControlPlane({ people: ['admin', ...tokenHolders] });
-    const tokens = await tokensOf(controlPlane.kubeconfig);
-    const admin = new ClusterAdmin(controlPlane, tokens.get('admin') ?? '');
-    const installation = new Installation({ controlPlane, admin, tokens, directory, settings });
+    const cluster = await (process.env.TEST_CLUSTER === 'real' ? controlPlane() : embeddedCluster());
+    const admin = new ClusterAdmin(cluster, cluster.tokens.get('admin') ?? '');
+    const installation = new Installation({ cluster, admin, directory, settings });
     try {
       await installation.balancer.start();
       await installation.proxy.start();
@@ -96,7 +98,7 @@ export class Installation {
   }
 
   token(person: TokenHolder | 'admin'): string {
-    const token = this.#tokens.get(person);
+    const token = this.#cluster.tokens.get(person);
     if (token === undefined) throw new Error(`${person} has no token`);
     return token;
   }
@@ -138,7 +140,7 @@ export class Installation {
     await this.balancer.stop();
     await this.proxy.stop();
     await this.admin.close();
-    await this.#controlPlane.stop();
+    await this.#cluster.stop();
     process.off('exit', this.#abandon);
     await rm(this.#directory, { recursive: true, force: true });
   }
@@ -158,7 +160,7 @@ export class Installation {
     const hash = await new Passwords().hash(password);
     for (const email of localUsers) await this.#addLocalUser(email, hash);
     const token = await admin.serviceToken();
-    await writeFile(this.#kubeconfig, serviceKubeconfig(this.#controlPlane, token), { mode: 0o600 });
+    await writeFile(this.#kubeconfig, serviceKubeconfig(this.#cluster, token), { mode: 0o600 });
   }
 
   get present(): Build {
@@ -193,14 +195,25 @@ const untilLoginWorks = ({ url }: Replica) =>
     (status) => status === 200,
   );
 
-async function tokensOf(kubeconfig: string): Promise<ReadonlyMap<string, string>> {
-  const [document] = parseAllDocuments(await readFile(kubeconfig, 'utf8'));
+const people = ['admin', ...tokenHolders];
+
+async function controlPlane(): Promise<ClusterOfReplicas> {
+  const plane = await startControlPlane({ people });
+  const [document] = parseAllDocuments(await readFile(plane.kubeconfig, 'utf8'));
   const user = z.object({ name: z.string(), user: z.object({ token: z.string() }) });
   const { users } = z.object({ users: z.array(user) }).parse(document?.toJS());
-  return new Map(users.map(({ name, user: { token } }) => [name, token]));
+  return { ...plane, tokens: new Map(users.map(({ name, user: { token } }) => [name, token])) };
 }
 
-const serviceKubeconfig = ({ url, certificateAuthority }: ControlPlane, token: string) =>
+async function embeddedCluster(): Promise<ClusterOfReplicas> {
+  const cluster = await Cluster.start({ hasWorkloads: true });
+  const tokens = new Map<string, string>();
+  for (const username of people)
+    tokens.set(username, await cluster.issueToken({ username, groups: username === 'admin' ? ['system:masters'] : [] }));
+  return { url: cluster.url, certificateAuthority: cluster.certificateAuthority, tokens, stop: () => cluster.stop() };
+}
+
+const serviceKubeconfig = ({ url, certificateAuthority }: ClusterOfReplicas, token: string) =>
   stringify({
     apiVersion: 'v1',
     kind: 'Config',

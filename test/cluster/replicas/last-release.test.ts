@@ -15,22 +15,20 @@ import { installation } from './shared.ts';
 
 const perSecond = 20;
 const release = lastRelease();
-const releaseName = release ? `version ${release.version}` : 'the present build (the history has no release)';
 const list = z.object({ items: z.array(z.object({ metadata: z.object({ name: z.string() }) })) });
 const created = z.object({ token: z.string().startsWith('cat_'), id: z.string() });
 
 // The definitions and admission policies of the cluster are the present ones, as after the first step of an upgrade.
-describe(`replicas of ${releaseName} beside the present build, on one cluster`, () => {
+describe(`replicas of version ${release.version} beside the present build, on one cluster`, () => {
   const dispatcher = new Agent(shortIdle);
   let service: Installation;
-  /** Build of the last release; undefined for the present one. */
-  let older: Build | undefined;
+  let older: Build;
   let old: Replica;
   let present: Replica;
 
   before(async () => {
     service = await installation();
-    older = release && (await buildOf(release));
+    older = await buildOf(release);
     [present, old] = await twoReplicas();
   });
   after(() => dispatcher.close());
@@ -47,7 +45,7 @@ describe(`replicas of ${releaseName} beside the present build, on one cluster`, 
   it('are of these versions', async () => {
     const versionOf = async (replica: Replica) => /"version":"([^"]+)".*"msg":"listening"/.exec(await replica.log())?.[1];
 
-    if (release) expect(await versionOf(old)).to.equal(release.version);
+    expect(await versionOf(old)).to.equal(release.version);
     expect(await versionOf(present)).to.match(/^\d+\.\d+\.\d+$/);
   });
 

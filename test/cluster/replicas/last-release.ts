@@ -3,13 +3,14 @@ import { execFile, execFileSync } from 'node:child_process';
 import { access, cp, mkdir, mkdtemp, readdir, readFile, readlink, rename, rm, symlink } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
+import { installation, type Manifest } from '../../support/cluster-admin.ts';
 import type { Build } from './installation.ts';
 
 const run = promisify(execFile);
 const cwd = fileURLToPath(new URL('../../../', import.meta.url));
-const subject = 'chore: release ';
+const git = (...args: string[]) => execFileSync('git', args, { cwd, encoding: 'utf8', stdio: 'pipe', maxBuffer: 1 << 26 }).trim();
 
 interface PastRelease {
   commit: string;
@@ -17,16 +18,40 @@ interface PastRelease {
 }
 
 /**
- * Returns the newest release before the present commit, which may be a release itself. Undefined if the history does not reach it, as in
- * a shallow clone.
+ * Returns the release that the present build follows: the newest of the changelog before the present commit, which may be a release
+ * itself. Its commit has the tag `vX.Y.Z`, or the subject `chore: release X.Y.Z` in a history without tags.
+ *
+ * @throws Error if the history does not have it, as in a shallow clone: a comparison of the present build with itself would prove nothing
  */
-export function lastRelease(): PastRelease | undefined {
-  const log = ['log', '--max-count=1', '--format=%H %s', '--extended-regexp', `--grep=^${subject}[0-9]+\\.[0-9]+\\.[0-9]+$`, 'HEAD^'];
+export function lastRelease(): PastRelease {
+  const [, version] = /^## (\d+\.\d+\.\d+)$/m.exec(fromHistory('show', 'HEAD^:CHANGELOG.md')) ?? [];
+  if (version === undefined) throw new Error('CHANGELOG.md of the commit before this one has no release');
+  const subject = `^chore: release ${version.replaceAll('.', '\\.')}$`;
+  const commit =
+    fromHistory('for-each-ref', '--format=%(if)%(*objectname)%(then)%(*objectname)%(else)%(objectname)%(end)', `refs/tags/v${version}`) ||
+    fromHistory('log', '--max-count=1', '--format=%H', `--grep=${subject}`, 'HEAD^');
+  if (commit === '') throw new Error(`no commit of release ${version}: ${remedy}`);
+  return { commit, version };
+}
+
+const remedy = 'tests beside the last release need the whole history (git fetch --unshallow --tags)';
+
+function fromHistory(...args: string[]): string {
   try {
-    const [commit = '', version] = execFileSync('git', log, { cwd, encoding: 'utf8', stdio: 'pipe' }).trim().split(` ${subject}`);
-    return version === undefined ? undefined : { commit, version };
-  } catch {
-    return undefined;
+    return git(...args);
+  } catch (error) {
+    throw new Error(remedy, { cause: error });
+  }
+}
+
+/** Returns the objects of an installation of a release: definitions, rights and policies. */
+export async function objectsOf({ commit }: PastRelease): Promise<Manifest[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'atrium-release-'));
+  try {
+    await unpack(commit, folder, 'deploy');
+    return await installation(pathToFileURL(join(folder, 'deploy/manifests/')));
+  } finally {
+    await rm(folder, { recursive: true });
   }
 }
 
@@ -41,8 +66,7 @@ export async function buildOf({ commit, version }: PastRelease): Promise<Build> 
   const unfinished = await mkdtemp(`${built}-`);
   const sources = await mkdtemp(join(tmpdir(), 'atrium-release-'));
   try {
-    await run('git', ['archive', `--output=${sources}/sources.tar`, commit], { cwd });
-    await run('tar', ['--extract', '--file=sources.tar'], { cwd: sources });
+    await unpack(commit, sources);
     await installPackages(sources);
     await run('npm', ['run', 'build', '--', `--outfile=${unfinished}/atrium.js`], { cwd: sources });
     await run('npm', ['run', 'web'], { cwd: sources });
@@ -53,6 +77,12 @@ export async function buildOf({ commit, version }: PastRelease): Promise<Build> 
     await rm(unfinished, { recursive: true, force: true });
   }
   return build;
+}
+
+/** Writes the files of a commit into a folder. */
+async function unpack(commit: string, folder: string, ...paths: string[]): Promise<void> {
+  await run('git', ['archive', `--output=${folder}/sources.tar`, commit, ...paths], { cwd });
+  await run('tar', ['--extract', '--file=sources.tar'], { cwd: folder });
 }
 
 /** Links to the packages of this repository if they have the same versions. Workspaces are those of the release. */

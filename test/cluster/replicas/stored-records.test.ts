@@ -15,19 +15,22 @@ import { forSuite } from '../../support/for-suite.ts';
 import { clusterRoleBinding } from '../../support/grants.ts';
 import { ScriptedDirectory, type ScriptedEntry } from '../../support/scripted-directory.ts';
 import { TcpProxy } from '../../support/tcp-proxy.ts';
+import { customObjects, refusalOfRewrite } from './custom-objects.ts';
 import { Installation, localUsers, password } from './installation.ts';
-import { buildOf, lastRelease } from './last-release.ts';
+import { buildOf, lastRelease, objectsOf } from './last-release.ts';
 import { Person, shortIdle } from './person.ts';
 import type { Replica } from './replica.ts';
 
 const release = lastRelease();
-const releaseName = release ? `version ${release.version}` : 'the present build (the history has no release)';
 const base = 'dc=example,dc=com';
 const loginInfo = z.object({ auth_url: z.url() });
 const userInfo = z.looseObject({ name: z.string(), ext: z.looseObject({ user: z.string() }) });
 const linkMade = z.object({ url: z.url() });
 const linkList = z.object({ items: z.array(z.object({ id: z.string(), issuer: z.string() })) });
 const factorList = z.object({ items: z.array(z.object({ id: z.string(), type: z.string(), left: z.number().optional() })) });
+const deviceCodes = z.object({ device_code: z.string(), user_code: z.string(), verification_uri: z.url() });
+/** Kinds that the rows leave in the cluster. */
+const kindsOfRows = ['AccessPolicy', 'AccessRequest', 'Factor', 'IdentityRecord', 'RevokedToken', 'Session', 'User'];
 const syncResult = z.looseObject({ state: z.string(), connectors: z.array(z.looseObject({ status: z.string() })) });
 
 const entryOf = (uid: string): ScriptedEntry => ({
@@ -36,7 +39,7 @@ const entryOf = (uid: string): ScriptedEntry => ({
   password: `secret of ${uid}`,
 });
 
-describe(`records that replicas of ${releaseName} and of the present build read from each other`, () => {
+describe(`records that replicas of version ${release.version} and of the present build read from each other`, () => {
   const dispatcher = new Agent(shortIdle);
   const directory = forSuite(() => ScriptedDirectory.start({ entries: [] }));
   const wire = forSuite(
@@ -48,8 +51,9 @@ describe(`records that replicas of ${releaseName} and of the present build read 
     (it) => it.cut(),
   );
   const corp = forSuite(() => TestProvider.start({ clientID: 'console' }));
+  const namesItself = () => ({ metadata: { authorization_response_iss_parameter_supported: true }, response: { iss: corp.issuer } });
   const service = forSuite(() => {
-    corp.misbehave({ metadata: { authorization_response_iss_parameter_supported: true }, response: { iss: corp.issuer } });
+    corp.misbehave(namesItself());
     const claims = { usernamePrefix: 'corp:', groupsPrefix: 'corp:' };
     return Installation.start({
       features: { accessRequests: true },
@@ -71,7 +75,7 @@ describe(`records that replicas of ${releaseName} and of the present build read 
   const nextUser = (): string => unused.next().value ?? '';
 
   before(async () => {
-    const older = release && (await buildOf(release));
+    const older = await buildOf(release);
     const [kept, replaced] = service.replicas;
     if (kept === undefined || replaced === undefined) throw new Error('there are not two replicas');
     await service.stopReplica(replaced);
@@ -115,6 +119,17 @@ describe(`records that replicas of ${releaseName} and of the present build read 
     const { response, body: text } = await browser.get(`${service.url}/api/v2/token/callback?${answer}`);
     return { status: response.status, text };
   }
+
+  /** Calls of a page in a browser that is logged in. */
+  const callsOf =
+    (browser: Browser) =>
+    async (method: string, path: string, { url }: Replica, body?: unknown) => {
+      const cookie = browser.cookies.filter(({ path }) => path === '/').map(({ name, value }) => `${name}=${value}`);
+      const headers = { cookie: cookie.join('; '), 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' };
+      const answer = await fetch(url + path, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) });
+      for (const line of answer.headers.getSetCookie()) browser.keep(line);
+      return { status: answer.status, text: await answer.text() };
+    };
 
   const rows: Record<string, (one: Replica, other: Replica) => Promise<void>> = {
     async 'a second factor and recovery codes'(one, other) {
@@ -197,19 +212,109 @@ describe(`records that replicas of ${releaseName} and of the present build read 
         expect((await party.refresh(token, { origin: url })).body).to.deep.include({ error: 'invalid_grant' });
     },
 
+    async 'a login by device code'(one, other) {
+      const email = nextUser();
+      const kubectl = new RelyingParty({ issuer: `${service.url}/identity`, clientID: 'kubectl' });
+      const codes = deviceCodes.parse((await kubectl.post('/device/auth', { scope: 'openid email offline_access', origin: one.url })).body);
+      const poll = ({ url }: Replica) =>
+        kubectl.post('/token', {
+          grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
+          device_code: codes.device_code,
+          origin: url,
+        });
+      expect((await poll(other)).body).to.include({ error: 'authorization_pending' });
+      // Each page comes from the other build.
+      const browser = new Browser(service.url, [other.url, one.url], { dispatcher });
+      const question = await browser.submit(await browser.get(codes.verification_uri), { user_code: codes.user_code });
+      const done = await browser.submit(await browser.submit(question, { confirm: 'yes' }), { email, password });
+      expect(done.response.status, done.body).to.equal(200);
+
+      const { refresh_token: token } = tokensOf(await poll(one));
+      const renewed = tokensOf(await kubectl.refresh(token, { origin: other.url }));
+      // A code that comes again ends its tokens.
+      expect((await poll(other)).body).to.include({ error: 'invalid_grant' });
+      expect((await kubectl.refresh(renewed.refresh_token, { origin: one.url })).body).to.include({ error: 'invalid_grant' });
+    },
+
+    async 'a recent login at another issuer'(one, other) {
+      const name = `recent${one.port}`;
+      corp.person = { sub: name, email: `${name}@corp.example`, email_verified: true, name, groups: [] };
+      const call = callsOf(browserAt(one));
+      const logInSince = async (seconds: number, parameters: string, [first, last]: readonly [Replica, Replica]) => {
+        corp.misbehave({ ...namesItself(), idToken: { claims: { auth_time: Math.floor(Date.now() / 1000) - seconds } } });
+        const begun = await call('GET', `/api/v2/token/login?token_storage=cookie&issuer=corp${parameters}`, first);
+        const answer = await authorize(loginInfo.parse(JSON.parse(begun.text)).auth_url);
+        return call('GET', `/api/v2/token/callback?${answer}`, last);
+      };
+      const write = async (replica: Replica) => {
+        const { status, text } = await call('POST', '/auth/v1/links', replica, { issuer: 'corp', return_to: '/links' });
+        return `${status} ${text}`;
+      };
+
+      nameIn(await logInSince(600, '', [one, other]));
+      for (const replica of [one, other])
+        await eventually(
+          () => write(replica),
+          (answer) => answer.startsWith('401') && answer.includes('StepUpRequired'),
+        );
+      for (const route of [
+        [one, other],
+        [other, one],
+      ] as const) {
+        const tooOld = await logInSince(600, '&max_age=300', route);
+        expect(`${tooOld.status} ${tooOld.text}`).to.match(/^401 .*StepUpNotMet/);
+        nameIn(await logInSince(0, '&max_age=300', route));
+        for (const replica of [one, other])
+          await eventually(
+            () => write(replica),
+            // The issuer has an account of this user already, which is found after the time of the login.
+            (answer) => answer.startsWith('409'),
+          );
+        nameIn(await logInSince(600, '', route));
+      }
+      corp.misbehave(namesItself());
+    },
+
+    async 'a user, a local group and its members'(one, other) {
+      const [name, group] = [`kim${one.port}`, `team${one.port}`];
+      const email = `${name}@example.com`;
+      const until = (replica: Replica, path: string, status: number) =>
+        eventually(
+          () => asAdmin('GET', path, replica),
+          (answer) => answer.status === status,
+        );
+      const write = async (status: number, ...call: Parameters<typeof asAdmin>) => {
+        const answer = await asAdmin(...call);
+        expect(answer.status, answer.text).to.equal(status);
+      };
+      const groupPath = `/auth/v1/groups/${group}`;
+      const userPath = `/auth/v1/users/${nameOf(email)}`;
+      await write(201, 'POST', '/auth/v1/users', one, { spec: { email, password } });
+      await write(201, 'POST', '/auth/v1/groups', one, { metadata: { name: group }, spec: { displayName: 'Team' } });
+      await Promise.all([until(other, userPath, 200), until(other, groupPath, 200)]);
+      await write(200, 'POST', `${groupPath}/members`, other, { names: [nameOf(email)] });
+      await write(200, 'PATCH', userPath, other, { spec: { mobile: '+49 30 1234' } });
+      for (const replica of [one, other]) {
+        await eventually(
+          () => asAdmin('GET', groupPath, replica),
+          ({ text }) => text.includes(nameOf(email)),
+        );
+        const browser = browserAt(replica);
+        expect(nameIn(await finish(browser, await begin(browser, email)))).to.equal(email);
+      }
+      await write(204, 'DELETE', userPath, one);
+      await until(other, userPath, 404);
+      await write(204, 'DELETE', groupPath, other);
+      await until(one, groupPath, 404);
+    },
+
     async 'a linked account'(one, other) {
       const email = nextUser();
       const name = nameOf(email);
       corp.person = { sub: `sub of ${name}`, email: `${name}@corp.example`, email_verified: true, name, groups: ['dev'] };
       const browser = browserAt(one);
       await finish(browser, await begin(browser, email));
-      const call = async (method: string, path: string, { url }: Replica, body?: unknown) => {
-        const cookie = browser.cookies.filter(({ path }) => path === '/').map(({ name, value }) => `${name}=${value}`);
-        const headers = { cookie: cookie.join('; '), 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' };
-        const answer = await fetch(url + path, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) });
-        for (const line of answer.headers.getSetCookie()) browser.keep(line);
-        return { status: answer.status, text: await answer.text() };
-      };
+      const call = callsOf(browser);
       const begun = await call('POST', '/auth/v1/links', one, { issuer: 'corp', return_to: '/links' });
       expect(begun.status, begun.text).to.equal(200);
       const answer = await authorize(loginInfo.parse(JSON.parse(begun.text)).auth_url);
@@ -351,8 +456,32 @@ describe(`records that replicas of ${releaseName} and of the present build read 
     },
   };
 
-  for (const [title, run] of Object.entries(rows)) {
-    it(`are used and changed by this build, and used by both, if the last release wrote them: ${title}`, () => run(old, present));
-    it(`are used and changed by the last release, and used by both, if this build wrote them: ${title}`, () => run(present, old));
-  }
+  // Helm brings these back in a rollback, while replicas of both builds run.
+  describe('with the definitions, rights and policies of the last release', () => {
+    before(async () => service.admin.apply(...(await objectsOf(release))));
+
+    for (const [title, run] of Object.entries(rows))
+      it(`are used and changed by this build, and used by both, if the last release wrote them: ${title}`, () => run(old, present));
+  });
+
+  describe('with the present definitions, rights and policies', () => {
+    before(() => service.admin.install());
+
+    for (const [title, run] of Object.entries(rows))
+      it(`are used and changed by the last release, and used by both, if this build wrote them: ${title}`, () => run(present, old));
+
+    it('are whole and valid under the definitions of the last release', async () => {
+      const older = await objectsOf(release);
+      const before = await customObjects(service.admin, older);
+      await service.admin.apply(...older);
+
+      const after = await customObjects(service.admin, older);
+      const unchanged = [...after].filter(([version]) => before.has(version));
+      expect(new Set(unchanged.map(([, { kind }]) => kind))).to.include.keys(...kindsOfRows);
+      for (const [version, object] of unchanged) {
+        expect(object).to.deep.equal(before.get(version));
+        expect(await refusalOfRewrite(service.admin, object)).to.equal(undefined);
+      }
+    });
+  });
 });
