@@ -1,6 +1,6 @@
 /**
  * Writes the schemas (OpenAPI v3) of the built-in kinds for the embedded cluster, as kube-apiserver of the tests serves them, and their
- * protobuf messages, from the Go modules that it is built of.
+ * protobuf messages and types, from the Go modules that it is built of.
  *
  * Run after a new release of Kubernetes in `test/cluster/go.mod`: npm run kubernetes-api
  */
@@ -9,6 +9,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliCompressSync, constants } from 'node:zlib';
 import protobuf from 'protobufjs';
+import { goTypeOf } from '../packages/embedded-cluster/src/kubernetes-api.ts';
 import { connect } from '../test/service/conformance/api-client.ts';
 import { apiServer } from '../test/support/api-server.ts';
 
@@ -130,8 +131,48 @@ function messages(known: Record<string, Schema>): Record<string, Record<string, 
   return all;
 }
 
+const definitions = join(folderOf('k8s.io/apiextensions-apiserver'), 'pkg/apis/apiextensions/v1');
+const goFolders = new Map([
+  ...packages.map(({ name, folder }) => [name.replace('k8s.io', 'io.k8s'), folder] as const),
+  ['io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1', definitions],
+]);
+
+/** Members of a struct: name of the member, or of the struct that is embedded, and type as the source writes it. */
+const structMember = /^\t(?:(?<name>\w+)[ \t]+)?(?<type>[*\w.[\]]+)[ \t]+`json:"(?<member>\w*)(?<inline>,inline)?/gm;
+
+/** Writes a type of a source file as Go prints it. */
+const printedType = (type: string, folder: string) =>
+  type
+    .replace(/^\*/, '')
+    .replaceAll(/(?<![\w.])([A-Z]\w*)/g, `${folder.split('/').at(-1)}.$1`)
+    .replaceAll('metav1.', 'v1.')
+    .replaceAll('byte', 'uint8');
+
+/** Returns types of Go that the schemas do not tell, and structs that are embedded in others. A refusal names both. */
+function goNames(known: Record<string, Schema>): Record<'goTypes' | 'embedded', Record<string, Record<string, string>>> {
+  const [goTypes, embedded]: [Record<string, Record<string, string>>, Record<string, Record<string, string>>] = [{}, {}];
+  for (const [path, folder] of goFolders) {
+    const structs = new Map(
+      [...sources(folder).matchAll(/^type (\w+) struct \{\n([\s\S]*?)^\}/gm)].map(([, kind = '', body = '']) => [kind, body]),
+    );
+    const membersOf = (kind: string) => [...(structs.get(kind) ?? '').matchAll(structMember)].map(({ groups = {} }) => groups);
+    const visit = (schemaName: string, kind: string, steps: readonly string[]): void => {
+      const { properties = {} } = (known[schemaName] ?? {}) as { properties?: Record<string, Schema> };
+      for (const { type = '', member = '', inline } of membersOf(kind)) {
+        if (inline !== undefined) visit(schemaName, type, [...steps, type]);
+        const [schema, printed] = [properties[member], printedType(type, folder)];
+        if (schema === undefined) continue;
+        if (steps.length > 0) embedded[schemaName] = { ...embedded[schemaName], [member]: steps.join('.') };
+        if (goTypeOf(schema) !== printed) goTypes[schemaName] = { ...goTypes[schemaName], [member]: printed };
+      }
+    };
+    for (const kind of structs.keys()) if (known[`${path}.${kind}`] !== undefined) visit(`${path}.${kind}`, kind, []);
+  }
+  return { goTypes, embedded };
+}
+
 const known = schemasOfKinds(await servedSchemas());
-const text = JSON.stringify({ schemas: known, messages: messages(known) });
+const text = JSON.stringify({ schemas: known, messages: messages(known), ...goNames(known) });
 const packed = brotliCompressSync(text, {
   params: { [constants.BROTLI_PARAM_SIZE_HINT]: text.length, [constants.BROTLI_PARAM_LGWIN]: 22 },
 });

@@ -22,6 +22,10 @@ interface KubernetesApi {
   schemas: Readonly<Record<string, JsonObject>>;
   /** Fields by their number, by the full name of the message, such as `k8s.io.api.core.v1.Pod`. */
   messages: Readonly<Record<string, Readonly<Record<string, MessageField>>>>;
+  /** Types of Go that a schema does not tell, such as `v1.RestartPolicy`, by the name of the schema and the member. */
+  goTypes: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /** Structs of Go that are embedded in others, by the name of the schema and the member. Refusals have them in the path of the member. */
+  embedded: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
 
 let loaded: KubernetesApi | undefined;
@@ -44,4 +48,24 @@ export function schemaNameOf({ group, version, kind }: { group: string; version:
     }),
   );
   return names.get(kindKey(group, version, kind));
+}
+
+/** Returns the name of the schema that a schema refers to. */
+export function referenceOf({ $ref, allOf }: JsonObject): string | undefined {
+  const [only] = Array.isArray(allOf) ? (allOf as JsonObject[]) : [];
+  const reference = $ref ?? only?.$ref;
+  return typeof reference === 'string' ? reference.slice(reference.lastIndexOf('/') + 1) : undefined;
+}
+
+/** Returns the type of Go that a schema tells. */
+export function goTypeOf(schema: JsonObject): string {
+  const name = referenceOf(schema);
+  const { type, format, items, additionalProperties } = schema;
+  if (name !== undefined) return name.split('.').slice(-2).join('.');
+  if (type === 'array') return `[]${goTypeOf(items as JsonObject)}`;
+  if (type === 'object' && additionalProperties) return `map[string]${goTypeOf(additionalProperties as JsonObject)}`;
+  if (type === 'boolean') return 'bool';
+  if (type === 'number') return 'float64';
+  if (format === 'byte') return '[]uint8';
+  return String(type === 'integer' ? (format ?? 'int64') : type);
 }
