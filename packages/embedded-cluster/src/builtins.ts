@@ -2,27 +2,15 @@
 import { type FieldError, invalidValue } from '@atrium/objects/field-error.ts';
 import { dnsLabelProblems, subdomainProblems } from '@atrium/objects/labels.ts';
 import { validatePolicy, validatePolicyBinding } from './admission.ts';
-import {
-  admissionPolicyBindingSchema,
-  admissionPolicySchema,
-  bindingSchema,
-  certificateRequestSchema,
-  clusterRoleSchema,
-  configMapSchema,
-  definitionSchema,
-  eventSchema,
-  leaseSchema,
-  namespaceSchema,
-  roleSchema,
-  secretSchema,
-  serviceAccountSchema,
-} from './builtin-schemas.ts';
 import { certificateRequestRules } from './certificate-requests.ts';
 import { columnsOf } from './columns.ts';
-import { prepareConfigMap, prepareSecret, validateConfigMap, validateSecret } from './config-kinds.ts';
+import { prepareSecret, validateConfigMap, validateSecret } from './config-kinds.ts';
 import { type Defaults, fill } from './defaults.ts';
+import { kindSchema } from './kind-schema.ts';
+import { shapeNamed } from './kind-shapes.ts';
+import { schemaNameOf } from './kubernetes-api.ts';
 import { type JsonObject, type KubernetesObject, type StoredObject, valueAt } from './objects.ts';
-import { prepareBinding, validateBinding } from './rbac-kinds.ts';
+import { prepareBinding, validateBinding, validateRules } from './rbac-kinds.ts';
 import { pathSegmentProblems } from './request-info.ts';
 import { type ResourceType, storedVerbs, type WriteRequest } from './resources.ts';
 import { compileSchema } from './schema.ts';
@@ -36,14 +24,14 @@ export interface KindRules extends Partial<ResourceType> {
 }
 
 /** @param path group, as in paths, and plural: `/events`, `coordination.k8s.io/leases` */
-export function builtin(path: string, kind: string, openAPISchema: JsonObject, rules: KindRules = {}): ResourceType {
+export function builtin(path: string, kind: string, rules: KindRules = {}): ResourceType {
   const [group = '', resource = ''] = path.split('/');
-  const { defaults = {}, firstStatus, prepare, ...given } = rules;
+  const { defaults = {}, firstStatus, prepare, version = 'v1', ...given } = rules;
   return {
-    ...{ group, resource, kind, openAPISchema, version: 'v1', singular: kind.toLowerCase(), shortNames: [], categories: [] },
-    ...{ namespaced: true, isCustom: false, hasStatus: false, subresources: [], hasGeneration: false },
+    ...{ group, resource, kind, version, singular: kind.toLowerCase(), shortNames: [], categories: [] },
+    ...{ namespaced: true, isCustom: false, subresources: [], hasGeneration: false },
     ...{ allowsUnconditionalUpdate: true, allowsCreateOnUpdate: false, selectableFields: [] },
-    schema: compileSchema(openAPISchema),
+    ...publishedSchema({ group, version, kind }),
     columns: rules.columns ?? columnsOf(kind),
     verbs: storedVerbs,
     nameProblems: subdomainProblems,
@@ -56,6 +44,16 @@ export function builtin(path: string, kind: string, openAPISchema: JsonObject, r
   };
 }
 
+/** Returns the schema that Kubernetes publishes of a kind. Kinds that it does not publish are never written. */
+function publishedSchema(
+  kind: Pick<ResourceType, 'group' | 'version' | 'kind'>,
+): Pick<ResourceType, 'openAPISchema' | 'schema' | 'hasStatus'> {
+  const name = schemaNameOf(kind);
+  if (name === undefined) return { openAPISchema: {}, schema: compileSchema({ type: 'object' }), hasStatus: false };
+  const shape = shapeNamed(name);
+  return { openAPISchema: {}, schema: kindSchema(shape), hasStatus: shape.members.has('status') };
+}
+
 const clusterWide = { namespaced: false } as const;
 const rbac = { allowsCreateOnUpdate: true, nameProblems: pathSegmentProblems };
 const binding = { ...rbac, prepare: prepareBinding, validate: validateBinding };
@@ -63,34 +61,31 @@ const admission = { ...clusterWide, hasGeneration: true, allowsUnconditionalUpda
 const reference = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'];
 
 const rbacTypes = [
-  builtin('rbac.authorization.k8s.io/roles', 'Role', roleSchema, rbac),
-  builtin('rbac.authorization.k8s.io/clusterroles', 'ClusterRole', clusterRoleSchema, {
-    ...{ ...rbac, ...clusterWide },
-  }),
-  builtin('rbac.authorization.k8s.io/rolebindings', 'RoleBinding', bindingSchema, binding),
-  builtin('rbac.authorization.k8s.io/clusterrolebindings', 'ClusterRoleBinding', bindingSchema, { ...binding, ...clusterWide }),
+  builtin('rbac.authorization.k8s.io/roles', 'Role', { ...rbac, validate: validateRules }),
+  builtin('rbac.authorization.k8s.io/clusterroles', 'ClusterRole', { ...rbac, ...clusterWide, validate: validateRules }),
+  builtin('rbac.authorization.k8s.io/rolebindings', 'RoleBinding', binding),
+  builtin('rbac.authorization.k8s.io/clusterrolebindings', 'ClusterRoleBinding', { ...binding, ...clusterWide }),
 ];
 
 const coreTypes = [
-  builtin('/namespaces', 'Namespace', namespaceSchema, {
+  builtin('/namespaces', 'Namespace', {
     ...clusterWide,
     shortNames: ['ns'],
-    hasStatus: true,
     selectableFields: ['status.phase'],
     nameProblems: dnsLabelProblems,
     verbs: storedVerbs.filter((verb) => verb !== 'deletecollection'),
     prepare: prepareNamespace,
     firstStatus: () => ({ phase: 'Active' }),
   }),
-  builtin('/configmaps', 'ConfigMap', configMapSchema, { shortNames: ['cm'], prepare: prepareConfigMap, validate: validateConfigMap }),
-  builtin('/secrets', 'Secret', secretSchema, {
+  builtin('/configmaps', 'ConfigMap', { shortNames: ['cm'], validate: validateConfigMap }),
+  builtin('/secrets', 'Secret', {
     selectableFields: ['type'],
     defaults: { type: 'Opaque' },
     prepare: prepareSecret,
     validate: validateSecret,
   }),
-  builtin('/serviceaccounts', 'ServiceAccount', serviceAccountSchema, { shortNames: ['sa'], answers: { token: serviceAccountToken } }),
-  builtin('/events', 'Event', eventSchema, {
+  builtin('/serviceaccounts', 'ServiceAccount', { shortNames: ['sa'], answers: { token: serviceAccountToken } }),
+  builtin('/events', 'Event', {
     shortNames: ['ev'],
     allowsCreateOnUpdate: true,
     selectableFields: [...reference.map((field) => `involvedObject.${field}`), 'reason', 'reportingComponent', 'source', 'type'],
@@ -102,30 +97,27 @@ const coreTypes = [
 export const builtinTypes = (definition: Pick<ResourceType, 'prepare' | 'validate'>): ResourceType[] => [
   ...coreTypes,
   ...rbacTypes,
-  builtin('coordination.k8s.io/leases', 'Lease', leaseSchema, {
+  builtin('coordination.k8s.io/leases', 'Lease', {
     allowsUnconditionalUpdate: false,
     allowsCreateOnUpdate: true,
   }),
-  builtin('admissionregistration.k8s.io/validatingadmissionpolicies', 'ValidatingAdmissionPolicy', admissionPolicySchema, {
-    ...{ ...admission, hasStatus: true, validate: validatePolicy },
+  builtin('admissionregistration.k8s.io/validatingadmissionpolicies', 'ValidatingAdmissionPolicy', {
+    ...{ ...admission, validate: validatePolicy },
   }),
-  builtin(
-    'admissionregistration.k8s.io/validatingadmissionpolicybindings',
-    'ValidatingAdmissionPolicyBinding',
-    admissionPolicyBindingSchema,
-    { ...admission, validate: validatePolicyBinding },
-  ),
-  builtin('certificates.k8s.io/certificatesigningrequests', 'CertificateSigningRequest', certificateRequestSchema, {
+  builtin('admissionregistration.k8s.io/validatingadmissionpolicybindings', 'ValidatingAdmissionPolicyBinding', {
+    ...admission,
+    validate: validatePolicyBinding,
+  }),
+  builtin('certificates.k8s.io/certificatesigningrequests', 'CertificateSigningRequest', {
     ...clusterWide,
     shortNames: ['csr'],
-    hasStatus: true,
     subresources: ['approval'],
     selectableFields: ['spec.signerName'],
     nameProblems: pathSegmentProblems,
     ...certificateRequestRules,
   }),
-  builtin('apiextensions.k8s.io/customresourcedefinitions', 'CustomResourceDefinition', definitionSchema, {
-    ...{ ...admission, hasStatus: true, shortNames: ['crd', 'crds'], categories: ['api-extensions'], ...definition },
+  builtin('apiextensions.k8s.io/customresourcedefinitions', 'CustomResourceDefinition', {
+    ...{ ...admission, shortNames: ['crd', 'crds'], categories: ['api-extensions'], ...definition },
   }),
 ];
 

@@ -1,14 +1,10 @@
 /** ConfigMap and Secret: what they hold, by key. */
 import { isDeepStrictEqual } from 'node:util';
-import { type FieldError, forbidden, invalidValue, tooLong } from '@atrium/objects/field-error.ts';
-import { badRequest } from '@atrium/objects/status.ts';
+import { type FieldError, forbidden, invalidValue, required, tooLong } from '@atrium/objects/field-error.ts';
+import { formats } from './kind-formats.ts';
 import { isJsonObject, type KubernetesObject, type StoredObject } from './objects.ts';
 
 const maximumBytes = 1024 * 1024;
-
-export function prepareConfigMap(object: KubernetesObject): void {
-  refuseBadBase64(object, 'binaryData');
-}
 
 export function prepareSecret(object: KubernetesObject): void {
   if (isJsonObject(object.stringData)) {
@@ -16,20 +12,6 @@ export function prepareSecret(object: KubernetesObject): void {
     object.data = { ...(isJsonObject(object.data) && object.data), ...Object.fromEntries(encoded) };
   }
   delete object.stringData;
-  refuseBadBase64(object, 'data');
-}
-
-/** Bytes that do not decode are an error of the body, not of the object. */
-function refuseBadBase64(object: KubernetesObject, field: string): void {
-  for (const value of Object.values(isJsonObject(object[field]) ? object[field] : {})) {
-    if (
-      typeof value !== 'string' ||
-      /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(value.replaceAll(/[\r\n]/g, ''))
-    )
-      continue;
-    const at = Math.max(value.search(/[^A-Za-z0-9+/]/), 0) || value.length - (value.length % 4);
-    throw badRequest(`${object.kind} in version "v1" cannot be handled as a ${object.kind}: illegal base64 data at input byte ${at}`);
-  }
 }
 
 export function validateConfigMap(object: KubernetesObject, old?: StoredObject): FieldError[] {
@@ -49,18 +31,27 @@ export function validateConfigMap(object: KubernetesObject, old?: StoredObject):
 export function validateSecret(object: KubernetesObject, old?: StoredObject): FieldError[] {
   const errors = [...keyErrors('data', object.data), ...sizeErrors(object.data), ...frozen(object, old)];
   if (old && old.type !== object.type) errors.push(invalidValue('type', object.type, 'field is immutable'));
-  return errors;
+  return [...errors, ...missingKeys(object)];
+}
+
+/** Keys that Secrets of a type hold; of some types, one of them. */
+const keysOfTypes: Readonly<Record<string, readonly string[]>> = {
+  'kubernetes.io/tls': ['tls.crt', 'tls.key'],
+  'kubernetes.io/dockerconfigjson': ['.dockerconfigjson'],
+  'kubernetes.io/dockercfg': ['.dockercfg'],
+  'kubernetes.io/ssh-auth': ['ssh-privatekey'],
+  'kubernetes.io/basic-auth': ['username', 'password'],
+};
+
+function missingKeys({ type, data }: KubernetesObject): FieldError[] {
+  const missing = (keysOfTypes[String(type)] ?? []).filter((key) => !isJsonObject(data) || !Object.hasOwn(data, key));
+  return missing.length === 1 && type === 'kubernetes.io/basic-auth' ? [] : missing.map((key) => required(`data[${key}]`));
 }
 
 function keyErrors(field: string, data: unknown): FieldError[] {
   return Object.keys(isJsonObject(data) ? data : {}).flatMap((key) => {
-    const problems: string[] = [];
+    const problems = formats.configKey?.(key) ?? [];
     if (key.length > 253) problems.push('must be no more than 253 characters');
-    if (!/^[-._a-zA-Z0-9]+$/.test(key)) {
-      problems.push(
-        "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')",
-      );
-    }
     if (key === '.' || key === '..') problems.push(`must not be '${key}'`);
     return problems.map((problem) => invalidValue(`${field}[${key}]`, key, problem));
   });

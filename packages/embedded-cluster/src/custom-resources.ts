@@ -4,11 +4,11 @@
  *
  * @see https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/
  */
-import { type FieldError, invalidValue, required } from '@atrium/objects/field-error.ts';
+import { type FieldError, invalidValue, notSupported, required } from '@atrium/objects/field-error.ts';
 import { dnsLabelProblems, subdomainProblems } from '@atrium/objects/labels.ts';
 import { z } from 'zod';
 import { definedColumns, dottedPath, nameColumn } from './columns.ts';
-import { isJsonObject, type KubernetesObject, type StoredObject, timestamp } from './objects.ts';
+import { isJsonObject, type KubernetesObject, type StoredObject, timestamp, valueAt } from './objects.ts';
 import { type ResourceRegistry, type ResourceType, storedVerbs } from './resources.ts';
 import { compileSchema } from './schema.ts';
 
@@ -78,7 +78,7 @@ export function definitionRules(registry: () => ResourceRegistry, now: () => Dat
     /** The schema must compile: keywords that are not enforced are a 422 here. */
     validate(object, old) {
       const parsed = definition.safeParse(object);
-      if (!parsed.success) return shapeErrors(parsed.error);
+      if (!parsed.success) return shapeErrors(parsed.error, object);
       const { spec } = parsed.data;
       compileSchema(spec.versions[0].schema.openAPIV3Schema);
       const wanted = `${spec.names.plural}.${spec.group}`;
@@ -103,13 +103,15 @@ function establishedStatus(old: unknown, now: Date) {
   };
 }
 
-const shapeErrors = (error: z.ZodError): FieldError[] =>
-  error.issues.map(({ path, message, input }) => {
-    const field = path.reduce<string>(
+const shapeErrors = (error: z.ZodError, object: KubernetesObject): FieldError[] =>
+  error.issues.map((issue) => {
+    const value = valueAt(object, issue.path.map(String));
+    const field = issue.path.reduce<string>(
       (text, part) => (typeof part === 'number' ? `${text}[${part}]` : text ? `${text}.${String(part)}` : String(part)),
       '',
     );
-    return input === undefined ? required(field) : invalidValue(field, input, message);
+    if (value === undefined) return required(field);
+    return issue.code === 'invalid_value' ? notSupported(field, value, issue.values) : invalidValue(field, value, issue.message);
   });
 
 function immutableErrors(spec: Spec, old?: StoredObject): FieldError[] {

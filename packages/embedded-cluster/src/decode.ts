@@ -5,7 +5,8 @@
  * @see https://kubernetes.io/docs/reference/using-api/api-concepts/#field-validation
  */
 import { invalidValue } from '@atrium/objects/field-error.ts';
-import { badRequest, invalid, type StatusError } from '@atrium/objects/status.ts';
+import { badRequest, invalid, StatusError } from '@atrium/objects/status.ts';
+import { WrongType } from './kind-schema.ts';
 import { isJsonObject, type JsonObject, type KubernetesObject, type ObjectMeta, objectMeta, valueAt } from './objects.ts';
 import { apiVersionOf, type ResourceType } from './resources.ts';
 
@@ -39,12 +40,18 @@ export function parseJson(text: string, kind: string): JsonObject {
 /** Decodes an object, and changes `body`. @throws StatusError 400 if it is not an object of this kind, version and shape. */
 export function decodeObject(type: ResourceType, body: JsonObject): Decoded {
   checkKind(type, body);
-  if (!type.isCustom) dropNulls(body);
+  const unknown = type.isCustom ? [] : prunedKind(type, body);
   const { metadata, unknownFields } = decodeMetadata(type, body.metadata);
   const object: KubernetesObject = { ...body, apiVersion: apiVersionOf(type), kind: type.kind, metadata };
-  unknownFields.push(...type.schema.prune(object));
-  if (!type.isCustom) refuseWrongTypes(type, object);
-  return { object, unknownFields };
+  return { object, unknownFields: [...unknown, ...unknownFields, ...(type.isCustom ? type.schema.prune(object) : [])] };
+}
+
+function prunedKind(type: ResourceType, body: JsonObject): string[] {
+  try {
+    return type.schema.prune(body);
+  } catch (error) {
+    throw error instanceof WrongType ? notHandled(type, error.message, { cause: error }) : error;
+  }
 }
 
 function checkKind(type: ResourceType, body: JsonObject): void {
@@ -52,13 +59,18 @@ function checkKind(type: ResourceType, body: JsonObject): void {
   const { apiVersion = type.isCustom ? undefined : expected, kind = type.isCustom ? undefined : type.kind } = body;
   if (typeof kind !== 'string' || kind === '') throw missing(type, 'Kind', body);
   if (typeof apiVersion !== 'string' || apiVersion === '') throw missing(type, 'apiVersion', body);
-  if (apiVersion !== expected) {
+  if (apiVersion !== expected && type.isCustom)
     throw badRequest(`the API version in the data (${apiVersion}) does not match the expected API version (${expected})`);
-  }
+  if (apiVersion !== expected) throw unregistered(type, kind, apiVersion);
   if (kind === type.kind) return;
   if (type.isCustom) throw otherKind(type, kind, body);
-  throw badRequest(`${kind} in version "${type.version}" cannot be handled as a ${type.kind}: unknown conversion`);
+  throw unregistered(type, kind, expected);
 }
+
+const unregistered = (type: ResourceType, kind: string, version: string) =>
+  badRequest(
+    `${kind} in version "${version.split('/').at(-1)}" cannot be handled as a ${type.kind}: no kind "${kind}" is registered for version "${version}" in scheme "pkg/runtime/scheme.go:111"`,
+  );
 
 function missing({ kind }: ResourceType, field: string, body: JsonObject): StatusError {
   const text = JSON.stringify(body);
@@ -107,14 +119,8 @@ function dropNullFields(value: JsonObject): void {
   }
 }
 
-/** Refuses a field of the wrong type in a built-in kind, which upstream fails to decode. */
-function refuseWrongTypes(type: ResourceType, object: KubernetesObject): void {
-  const wrong = type.schema.validate(object).find(({ reason }) => reason === 'FieldValueTypeInvalid');
-  if (wrong) throw notHandled(type, `json: cannot unmarshal ${wrong.field}: ${wrong.message}`);
-}
-
-const notHandled = ({ kind, version }: ResourceType, why: string) =>
-  badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${why}`);
+const notHandled = ({ kind, version }: ResourceType, why: string, options: ErrorOptions = {}) =>
+  new StatusError(400, 'BadRequest', `${kind} in version "${version}" cannot be handled as a ${kind}: ${why}`, options);
 
 export type FieldValidation = 'Strict' | 'Warn' | 'Ignore';
 

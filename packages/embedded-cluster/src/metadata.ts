@@ -15,6 +15,7 @@ export function metadataErrors(type: ResourceType, object: KubernetesObject, old
     ...annotationErrors(metadata),
     ...ownerErrors(metadata),
     ...finalizerErrors(metadata, old?.metadata),
+    ...(type.isCustom ? [] : strayFinalizers(metadata)),
     ...immutableErrors(metadata, old?.metadata),
   ];
 }
@@ -54,6 +55,15 @@ function ownerErrors({ ownerReferences = [] }: ObjectMeta): FieldError[] {
       ),
   );
 }
+
+const standardFinalizers = ['kubernetes', 'orphan', 'foregroundDeletion'];
+
+const strayFinalizers = ({ finalizers = [] }: ObjectMeta): FieldError[] =>
+  finalizers.flatMap((finalizer, index) =>
+    finalizer.includes('/') || standardFinalizers.includes(finalizer)
+      ? []
+      : [invalidValue(`metadata.finalizers[${index}]`, finalizer, 'name is neither a standard finalizer name nor is it fully qualified')],
+  );
 
 function finalizerErrors({ finalizers = [] }: ObjectMeta, old?: ObjectMeta): FieldError[] {
   const errors = finalizers.flatMap((finalizer) =>

@@ -18,6 +18,7 @@ export function validateBinding(object: KubernetesObject, old?: StoredObject): F
   const errors: FieldError[] = [];
   const kinds = object.kind === 'ClusterRoleBinding' ? ['ClusterRole'] : ['Role', 'ClusterRole'];
   if (!kinds.includes(String(roleRef.kind))) errors.push(notSupported('roleRef.kind', roleRef.kind ?? '', kinds));
+  if (roleRef.apiGroup !== rbacGroup) errors.push(notSupported('roleRef.apiGroup', roleRef.apiGroup ?? '', [rbacGroup]));
   if (!roleRef.name) errors.push(required('roleRef.name'));
   if (old && !isDeepStrictEqual(old.roleRef, object.roleRef))
     errors.push(invalidValue('roleRef', { APIGroup: roleRef.apiGroup, Kind: roleRef.kind, Name: roleRef.name }, 'cannot change roleRef'));
@@ -25,10 +26,26 @@ export function validateBinding(object: KubernetesObject, old?: StoredObject): F
   return [...errors, ...objects(object.subjects).flatMap((subject, index) => subjectErrors(subject, `subjects[${index}]`, isNamespaced))];
 }
 
-function subjectErrors({ name, kind, namespace }: JsonObject, field: string, isNamespaced: boolean): FieldError[] {
+function subjectErrors({ name, kind, namespace, apiGroup }: JsonObject, field: string, isNamespaced: boolean): FieldError[] {
   const errors = name ? [] : [required(`${field}.name`)];
   const kinds = ['ServiceAccount', 'User', 'Group'];
   if (!kinds.includes(String(kind))) errors.push(notSupported(`${field}.kind`, kind ?? '', kinds));
+  else if ((apiGroup ?? '') !== (kind === 'ServiceAccount' ? '' : rbacGroup))
+    errors.push(notSupported(`${field}.apiGroup`, apiGroup, [kind === 'ServiceAccount' ? '' : rbacGroup]));
   if (kind === 'ServiceAccount' && !namespace && !isNamespaced) errors.push(required(`${field}.namespace`));
   return errors;
 }
+
+/** Refuses a rule that grants nothing, or two things at once. */
+export const validateRules = ({ kind, rules }: KubernetesObject): FieldError[] =>
+  objects(rules).flatMap(({ apiGroups, resources, resourceNames, nonResourceURLs }, index) => {
+    const [path, has] = [`rules[${index}]`, (list: unknown) => Array.isArray(list) && list.length > 0];
+    if (!has(nonResourceURLs)) {
+      const errors = has(apiGroups) ? [] : [required(`${path}.apiGroups`, 'resource rules must supply at least one api group')];
+      return has(resources) ? errors : [...errors, required(`${path}.resources`, 'resource rules must supply at least one resource')];
+    }
+    const refusal = (detail: string) => invalidValue(`${path}.nonResourceURLs`, nonResourceURLs, detail);
+    const errors = kind === 'Role' ? [refusal('namespaced rules cannot apply to non-resource URLs')] : [];
+    const isBoth = [apiGroups, resources, resourceNames].some(has);
+    return isBoth ? [...errors, refusal('rules cannot apply to both regular resources and non-resource URLs')] : errors;
+  });

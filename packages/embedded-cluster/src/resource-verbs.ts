@@ -1,5 +1,6 @@
 /** Verbs on resources. */
 import type { Writable } from 'node:stream';
+import { setImmediate as turn } from 'node:timers/promises';
 import { notSupported } from '@atrium/objects/field-error.ts';
 import { badRequest, invalid, notFound, notImplemented } from '@atrium/objects/status.ts';
 import { createWebSocketStream, type WebSocket } from 'ws';
@@ -10,7 +11,7 @@ import { addWarning, bodyBytes, bodyObject, methodRefused, pathUnknown, required
 import { listObjects, reached } from './list.ts';
 import { revisionOf } from './list-options.ts';
 import type { FieldManager } from './managed-fields.ts';
-import type { StoredObject } from './objects.ts';
+import type { KubernetesObject, StoredObject } from './objects.ts';
 import { isApply, patchedObject } from './patch.ts';
 import { negotiateView, renderList, renderObject } from './representation.ts';
 import { pathSegmentProblems } from './request-info.ts';
@@ -19,7 +20,7 @@ import { collectionOf, type ResourceType, type Upgrade } from './resources.ts';
 import { matcherOf } from './selection.ts';
 import { virtualResources } from './virtual-resources.ts';
 import { watchObjects } from './watch.ts';
-import { createObject, updateObject } from './write.ts';
+import { decodeBody, storeNew, storeUpdate, updateObject } from './write.ts';
 
 /** Resources of upstream that are not served here: 501 instead of 404. */
 const notHere = new Set(['events.k8s.io/events']);
@@ -161,18 +162,30 @@ async function watch({ backend, info, request, response }: Exchange, place: Omit
   await watchObjects(backend, open, { ...place, query: info.query, view });
 }
 
+/** Size from which a body is parsed, decoded and stored in turns of their own: 1 MiB takes milliseconds for each. */
+const largeBytes = 65_536;
+
+async function decodedBody(exchange: Exchange, context: WriteContext, type: ResourceType): Promise<KubernetesObject> {
+  const body = await requiredObject(exchange, type.kind);
+  const isLarge = Number(exchange.request.headers['content-length'] ?? largeBytes) >= largeBytes;
+  if (isLarge) await turn();
+  const object = decodeBody(context, type, body);
+  if (isLarge) await turn();
+  return object;
+}
+
 async function create(exchange: Exchange, place: Omit<Target, 'name'>): Promise<void> {
   const { type } = place;
   negotiateView(exchange.request.headers.accept, { isList: false });
-  const body = await requiredObject(exchange, type.kind);
-  sendObject(exchange, 201, type, createObject(writeContext(exchange, 'CreateOptions'), place, body));
+  const context = writeContext(exchange, 'CreateOptions');
+  sendObject(exchange, 201, type, storeNew(context, place, await decodedBody(exchange, context, type)));
 }
 
 async function update(exchange: Exchange, target: Target, subresource: string | undefined): Promise<void> {
   const { type } = target;
   negotiateView(exchange.request.headers.accept, { isList: false });
-  const body = await requiredObject(exchange, type.kind);
-  const { object, isCreated } = updateObject(writeContext(exchange, 'UpdateOptions'), target, body, { subresource });
+  const context = writeContext(exchange, 'UpdateOptions');
+  const { object, isCreated } = storeUpdate(context, target, await decodedBody(exchange, context, type), { subresource });
   sendObject(exchange, isCreated ? 201 : 200, type, object);
 }
 

@@ -6,7 +6,7 @@
  */
 import { randomInt, randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { invalidValue } from '@atrium/objects/field-error.ts';
+import { type FieldError, invalidValue } from '@atrium/objects/field-error.ts';
 import { alreadyExists, badRequest, conflict, invalid, notFound, StatusError } from '@atrium/objects/status.ts';
 import { type Admission, admitByPolicies } from './admission.ts';
 import { findObject, getObject, type WriteContext } from './backend.ts';
@@ -23,10 +23,12 @@ const nameCharacters = 'bcdfghjklmnpqrstvwxz2456789';
 const generatedNameAttempts = 8;
 
 /** @throws StatusError 400, 403, 404, 409 or 422 */
-export function createObject(context: WriteContext, { type, namespace }: Omit<Target, 'name'>, body: JsonObject): StoredObject {
+export const createObject = (context: WriteContext, place: Omit<Target, 'name'>, body: JsonObject): StoredObject =>
+  storeNew(context, place, decodeBody(context, place.type, body));
+
+/** Stores an object that was decoded. @throws StatusError 400, 403, 404, 409 or 422 */
+export function storeNew(context: WriteContext, { type, namespace }: Omit<Target, 'name'>, object: KubernetesObject): StoredObject {
   const { backend } = context;
-  const { object, unknownFields } = decodeObject(type, body);
-  reportUnknown(context, unknownFields, () => strictRefusal(type, unknownFields));
   placeInNamespace(object, namespace);
   if (object.metadata.resourceVersion) throw unclassified('resourceVersion should not be set on objects to be created');
   const stored = withServerFields(context, type, object);
@@ -75,19 +77,23 @@ export interface UpdateOptions {
   isPatch?: boolean;
 }
 
+interface Update {
+  object: StoredObject;
+  isCreated: boolean;
+}
+
 /** Returns the object after the update, and whether the update created it. @throws StatusError 400, 404, 409 or 422 */
-export function updateObject(
+export const updateObject = (context: WriteContext, target: Target, body: JsonObject, options: UpdateOptions = {}): Update =>
+  storeUpdate(context, target, decodeBody(context, target.type, body, options.isPatch), options);
+
+/** Stores an object that was decoded. @throws StatusError 400, 404, 409 or 422 */
+export function storeUpdate(
   context: WriteContext,
   target: Target,
-  body: JsonObject,
+  object: KubernetesObject,
   { subresource, isPatch = false }: UpdateOptions = {},
-): { object: StoredObject; isCreated: boolean } {
+): Update {
   const { type, namespace, name } = target;
-  const attempt = <T>(work: () => T) => (isPatch ? orPatchRefusal(body, work) : work());
-  const { object, unknownFields } = attempt(() => decodeObject(type, body));
-  reportUnknown(context, unknownFields, () =>
-    isPatch ? patchRefusal(body, strictDecodingError(unknownFields)) : strictRefusal(type, unknownFields),
-  );
   checkName(object, name);
   placeInNamespace(object, namespace);
   const old = findObject(context.backend, target);
@@ -95,12 +101,12 @@ export function updateObject(
     if (!type.allowsCreateOnUpdate || subresource) throw notFound(type, name);
     if (object.metadata.resourceVersion)
       throw conflict(type, name, 'the object has been modified; please apply your changes to the latest version and try again');
-    return { object: createObject(context, target, { ...object }), isCreated: true };
+    return { object: storeNew(context, target, object), isCreated: true };
   }
   checkVersion(type, object, old, isPatch);
   const updated = updatedPart(type, subresource)(type, object, old);
   const request = writeRequest(context, subresource);
-  attempt(() => finish(type, updated, old, request));
+  finish(type, updated, old, request);
   manageFields(updated, old, object, managedWrite(context, type, subresource));
   admitWrite(context, type, { operation: 'UPDATE', subresource, object: updated, old });
   refuseEscalation(context, type, updated, old);
@@ -122,6 +128,16 @@ function store({ backend, isDryRun }: WriteContext, type: ResourceType, updated:
 function hasFinalizers(object: StoredObject): boolean {
   const { finalizers = [], deletionGracePeriodSeconds = 0 } = object.metadata;
   return finalizers.length > 0 || deletionGracePeriodSeconds > 0 || object.kind === 'Namespace';
+}
+
+/** Decodes a body, and reports fields that its kind does not have. @throws StatusError 400, or 422 for the result of a patch */
+export function decodeBody(context: WriteContext, type: ResourceType, body: JsonObject, isPatch = false): KubernetesObject {
+  const decode = () => decodeObject(type, body);
+  const { object, unknownFields } = isPatch ? orPatchRefusal(body, decode) : decode();
+  reportUnknown(context, unknownFields, () =>
+    isPatch ? patchRefusal(body, strictDecodingError(unknownFields)) : strictRefusal(type, unknownFields),
+  );
+  return object;
 }
 
 function reportUnknown(context: WriteContext, fields: readonly string[], refusal: () => StatusError): void {
@@ -266,11 +282,21 @@ function withSpecOf(type: ResourceType, object: KubernetesObject, old: StoredObj
 function finish(type: ResourceType, object: StoredObject, old: StoredObject | undefined, request: WriteRequest): void {
   type.schema.applyDefaults(object);
   type.prepare?.(object, old, request);
-  const own = type.validate?.(object, old, request) ?? [];
-  const causes = [...metadataErrors(type, object, old), ...type.schema.validate(object, old), ...own];
+  const declared = [...metadataErrors(type, object, old), ...type.schema.validate(object, old)];
+  const causes = [...declared, ...ownErrors(() => type.validate?.(object, old, request) ?? [], declared.length > 0)];
   if (causes.length > 0) throw invalid({ group: type.group, kind: type.kind, name: object.metadata.name }, causes);
   if (old && type.hasGeneration && !isDeepStrictEqual(versionedPart(type, object), versionedPart(type, old))) {
     object.metadata.generation = (old.metadata.generation ?? 0) + 1;
+  }
+}
+
+/** A mistake is told before a feature that is not served. */
+function ownErrors(validate: () => FieldError[], isWrong: boolean): FieldError[] {
+  try {
+    return validate();
+  } catch (error) {
+    if (isWrong && error instanceof StatusError && error.status.code === 501) return [];
+    throw error;
   }
 }
 

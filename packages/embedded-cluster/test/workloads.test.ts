@@ -76,7 +76,7 @@ describe('the workload controller of the embedded cluster', () => {
     expect((await admin.send('PATCH', scale, { spec: { replicas: 4 } }, merge)).status).to.equal(200);
     await rolledOut('scaled');
     expect(await podsOf('scaled')).to.have.length(4);
-    expect((await admin.send('PATCH', scale, { spec: { replicas: 'many' } }, merge)).status).to.equal(400);
+    expect((await admin.send('PATCH', scale, { spec: { replicas: 'many' } }, merge)).status).to.equal(422);
     expect((await admin.send('PUT', scale, { ...body, metadata: { ...body.metadata, resourceVersion: '1' } })).status).to.equal(409);
     await admin.send('PATCH', scale, { spec: { replicas: 0 } }, merge);
     await eventually(

@@ -4,7 +4,6 @@ import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { dnsLabelProblems } from '@atrium/objects/labels.ts';
 import { parse } from 'yaml';
-import { openSchema } from '../builtin-schemas.ts';
 import { builtin, type KindRules } from '../builtins.ts';
 import { type Defaults, fill, objectIn } from '../defaults.ts';
 import { at, type JsonObject, type KubernetesObject, objectsAt, type StoredObject, timestamp } from '../objects.ts';
@@ -18,7 +17,6 @@ import * as validate from './validation.ts';
 
 interface Kind extends Partial<ResourceType> {
   path: string;
-  members?: string[];
   defaults?: Defaults;
   status?: JsonObject;
 }
@@ -43,31 +41,29 @@ const rules: Readonly<Record<string, KindRules>> = {
   Service: { nameProblems: dnsLabelProblems, prepare: prepareService, validate: validate.service },
   Deployment: {
     ...filling({ ...template, strategy: rolling({ maxSurge: '25%', maxUnavailable: '25%' }) }),
-    ...{ validate: validate.replicated, answers: { scale } },
+    ...{ validate: validate.deployment, answers: { scale } },
   },
-  ReplicaSet: { ...filling(template), validate: validate.replicated, answers: { scale } },
+  ReplicaSet: { ...filling(template), validate: validate.replicaSet, answers: { scale } },
   StatefulSet: {
     ...filling({ ...template, updateStrategy: rolling({ partition: 0 }) }),
     ...{ validate: validate.statefulSet, answers: { scale } },
   },
-  DaemonSet: { prepare: prepareDaemonSet, validate: validate.podTemplate },
+  DaemonSet: { prepare: prepareDaemonSet, validate: validate.daemonSet },
   Job: { prepare: prepareJob, validate: validate.job },
   CronJob: { ...filling({ jobTemplate: { spec: template } }), validate: validate.cronJob },
   PersistentVolumeClaim: { validate: validate.claim },
   PersistentVolume: { firstStatus: (_, { now }) => ({ phase: 'Pending', lastPhaseTransitionTime: timestamp(now) }) },
-  StorageClass: { validate: validate.members('provisioner') },
   Ingress: { validate: validate.ingress },
-  IngressClass: { validate: validate.members('spec.controller') },
   NetworkPolicy: filling({ policyTypes: (spec: JsonObject) => ['Ingress', ...(objectsAt(spec, 'egress').length > 0 ? ['Egress'] : [])] }),
   HorizontalPodAutoscaler: { validate: validate.scaler },
   PodDisruptionBudget: { validate: validate.budget },
+  PriorityClass: { validate: validate.priorityClass },
   LimitRange: { prepare: prepareLimits },
 };
 
-function typeOf(kind: string, { path, members = ['spec', 'status'], status, ...data }: Kind): ResourceType {
+function typeOf(kind: string, { path, status, ...data }: Kind): ResourceType {
   const firstStatus = status === undefined ? {} : { firstStatus: () => structuredClone(status) };
-  const own = { hasStatus: members.includes('status'), columns: columnsByKind[kind] ?? [], ...firstStatus };
-  return builtin(path, kind, openSchema(members), { ...own, ...data, ...rules[kind] });
+  return builtin(path, kind, { columns: columnsByKind[kind] ?? [], ...firstStatus, ...data, ...rules[kind] });
 }
 
 /** The types that a cluster with workloads serves beside the others. */

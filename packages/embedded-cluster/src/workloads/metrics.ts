@@ -7,7 +7,6 @@
 
 import { hash } from 'node:crypto';
 import { quantityOf } from '@atrium/objects/quantity.ts';
-import { openSchema } from '../builtin-schemas.ts';
 import { builtin } from '../builtins.ts';
 import { column, nameColumn } from '../columns.ts';
 import { at, controllerOf, type KubernetesObject, objectsAt, type StoredObject, timestamp } from '../objects.ts';
@@ -138,8 +137,11 @@ const columns = [
   column('Window', ({ window }) => window, { format: 'duration' }),
 ];
 
+const text = { type: 'string' };
+
 const metricsType = (resource: string, kind: string, member: string, computed: NonNullable<ResourceType['computed']>) =>
-  builtin(`metrics.k8s.io/${resource}`, kind, openSchema(['timestamp', 'window', member], `Usage of ${resource}.`), {
+  builtin(`metrics.k8s.io/${resource}`, kind, {
+    openAPISchema: { type: 'object', description: `Usage of ${resource}.`, properties: { timestamp: text, window: text, [member]: {} } },
     ...{ version: 'v1beta1', singular: '', verbs: ['get', 'list'], columns, namespaced: resource === 'pods', computed },
   });
 

@@ -4,7 +4,7 @@ import { duplicate, type FieldError, forbidden, notFoundValue, required } from '
 import { fill, objectIn } from '../defaults.ts';
 import { at, containersIn, type JsonObject, type KubernetesObject, objectsAt, type StoredObject } from '../objects.ts';
 import type { WriteRequest } from '../resources.ts';
-import { containerErrors } from './validation.ts';
+import { podErrors } from './validation.ts';
 
 const probe = {
   ...{ timeoutSeconds: 1, periodSeconds: 10, successThreshold: 1, failureThreshold: 3 },
@@ -56,7 +56,7 @@ const changeable = ['activeDeadlineSeconds', 'tolerations', 'terminationGracePer
 
 export function validatePod(object: KubernetesObject, old: StoredObject | undefined, { subresource }: WriteRequest): FieldError[] {
   if (old !== undefined && subresource === 'ephemeralcontainers') return [...ephemeralErrors(object), ...keptErrors(object, old)];
-  const errors = containerErrors(object.spec, 'spec');
+  const errors = podErrors(object.spec, 'spec');
   if (old === undefined && objectsAt(object.spec, ephemeral).length > 0)
     errors.push(forbidden(`spec.${ephemeral}`, 'cannot be set on create'));
   if (old === undefined || errors.length > 0 || isDeepStrictEqual(fixedPart(object), fixedPart(old))) return errors;
