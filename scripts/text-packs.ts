@@ -11,6 +11,7 @@ import type { Plugin } from 'vite';
 const entries = {
   first: ['main.tsx'],
   overlays: ['shell/{keys-help,messages,own-access,palette}.tsx'],
+  plugins: ['plugins/run.ts'],
   overview: ['pages/overview/*.tsx'],
   people: ['pages/!(access|cluster|explorer|overview|requests)/*.tsx'],
   access: ['pages/{access,explorer,requests}/*.tsx'],

@@ -10,7 +10,7 @@ const allowed: ImportTable = {
   'main.tsx': { values: ['shell', 'ui', 'app', 'text'] },
   shell: { values: ['app parts', 'ui', 'app', 'text', 'api'] },
   pages: { values: ['plugins', 'editors', 'app parts', 'ui', 'app', 'text', 'api'], types: ['template'] },
-  plugins: { values: ['app parts', 'ui', 'app', 'text', 'api'], types: ['template'] },
+  plugins: { values: ['editors', 'app parts', 'ui', 'app', 'text', 'api'], types: ['template'] },
   editors: { values: ['text', 'api'] },
   'app parts': { values: ['ui', 'app', 'text', 'api'] },
   ui: { values: ['app', 'text', 'api'] },

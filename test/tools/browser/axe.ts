@@ -18,9 +18,10 @@ const violation = z.object({
 export async function barriers(page: Page): Promise<string[]> {
   // The debugger runs the script, because the policy of the page refuses foreign scripts.
   if (!(await page.evaluate(`'axe' in window`))) await page.evaluate(`${await source};undefined`);
-  // Transitions must end first, because colours in between are not final.
+  // Transitions must end first, also those in the parts of plugins, because colours in between are not final.
   await page.evaluate(
-    `Promise.allSettled(document.getAnimations()
+    `const roots = (root) => [root, ...[...root.querySelectorAll('*')].flatMap(({ shadowRoot }) => (shadowRoot ? roots(shadowRoot) : []))];
+    Promise.allSettled(roots(document).flatMap((root) => root.getAnimations())
       .filter(({ effect }) => effect.getComputedTiming().endTime !== Infinity).map(({ finished }) => finished)).then(() => undefined)`,
   );
   // Without `resultTypes`, each passed element would be reported with its text, and without `selectors` with its path.

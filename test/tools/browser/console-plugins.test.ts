@@ -1,6 +1,5 @@
 /** Plugins in the console: the sample of the demo, the template as a developer copies it, and malicious plugins. */
 import { execFile } from 'node:child_process';
-import { hash } from 'node:crypto';
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,6 +11,7 @@ import { eventually } from '../../support/cluster-admin.ts';
 import { barriers } from './axe.ts';
 import { Visitor } from './chromium.ts';
 import { demoInChromium } from './demo.ts';
+import { consolePlugins as cluster, configMaps as namespaced, pluginsOf, sha } from './plugins.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const run = promisify(execFile);
@@ -29,55 +29,7 @@ describe('plugins in the console', () => {
 
   const menu = () => page.getByRole('navigation', { name: 'Pages' });
   const row = (name: string) => page.getByRole('row').filter({ hasText: name });
-  const namespaced = 'api/v1/namespaces/atrium-system/configmaps';
-  const cluster = 'apis/console.platform.io/v1/consoleplugins';
-
-  async function kubernetes(method: string, path: string, body?: unknown): Promise<Response> {
-    const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
-    const answer = await fetch(`${demo.url}/api/kubernetes/${path}`, {
-      method,
-      headers: { authorization: `Bearer ${demo.person('admin').token}`, 'content-type': type },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    });
-    expect(answer.status, `${method} ${path}`).to.be.lessThan(300);
-    return answer;
-  }
-
-  const sha = (text: string) => `sha256-${hash('sha256', text, 'base64')}`;
-
-  interface Made {
-    name: string;
-    code: string;
-    manifest?: Record<string, unknown>;
-    /** Manifest that the ConsolePlugin pins, if it differs. */
-    pinned?: string;
-    isEnabled?: boolean;
-  }
-
-  async function make({ name, code, manifest = {}, pinned, isEnabled = true }: Made): Promise<void> {
-    const integrity = { 'entry.js': sha(code) };
-    const text = JSON.stringify({ name, version: '1.0.0', contract: 1, entry: 'entry.js', integrity, ...manifest });
-    const labels = { 'console.platform.io/plugin': name, 'console.platform.io/public': 'true' };
-    await kubernetes('POST', namespaced, {
-      metadata: { name: `${name}-console`, labels },
-      data: { 'plugin-manifest.json': text, 'entry.js': code },
-    });
-    if (isEnabled)
-      await kubernetes('POST', cluster, {
-        apiVersion: 'console.platform.io/v1',
-        kind: 'ConsolePlugin',
-        metadata: { name },
-        spec: { displayName: name, integrity: pinned ?? sha(text) },
-      });
-  }
-
-  const listed = async () =>
-    ((await (await fetch(`${demo.url}/api/v1/console-plugins`)).json()) as { plugins: { name: string }[] }).plugins;
-
-  /** Waits until the service lists a plugin, which it learns by its watch. */
-  async function isListed(name: string): Promise<void> {
-    await eventually(listed, (plugins) => plugins.some((one) => one.name === name));
-  }
+  const { kubernetes, make, listed, isListed } = pluginsOf(demo);
 
   describe('the plugin of the demo', () => {
     afterEach(() => expect(visitor.complaints.splice(0)).to.deep.equal([]));

@@ -41,11 +41,16 @@ async function onRefused(problem: Problem): Promise<boolean> {
   return false;
 }
 
+/** Returns a path as `call` takes it. @throws TypeError if it leads to another service */
+export function ownPath(path: string): string {
+  const { href } = new URL(path.replace(/^\//, ''), base);
+  if (!href.startsWith(base.href)) throw new TypeError(`${path} is no path of this service`);
+  return href.slice(base.href.length);
+}
+
 /** Sends a request like `fetch`, to a path below the base path. Refusals are reported to `refusals`, and returned as answers. */
 export async function sendRaw(path: string, init?: RequestInit): Promise<Response> {
-  const url = new URL(path.replace(/^\//, ''), base);
-  if (!url.href.startsWith(base.href)) throw new TypeError(`${path} is no path of this service`);
-  const response = await fetch(inView(new Request(url, init)));
+  const response = await fetch(inView(new Request(new URL(ownPath(path), base), init)));
   const isAgain = !response.ok && (await onRefused(await problemOf(response.clone())));
   return isAgain ? sendRaw(path, init) : response;
 }

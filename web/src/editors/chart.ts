@@ -17,7 +17,7 @@ export interface ChartMark {
   colour: 'warn' | 'bad' | 'muted';
 }
 
-interface ChartData {
+export interface ChartData {
   /** Unix times in seconds. */
   times: readonly number[];
   start: number;

@@ -1,13 +1,14 @@
 import { computed, effect, type ReadonlySignal, signal } from '@preact/signals';
 import type { Context, Right as PluginRight, Readable } from '../../template/atrium-console';
-import { sendRaw } from '../api/client';
-import { parseJson, stringifyJson } from '../api/json';
+import { call, ownPath, sendRaw } from '../api/client';
+import { jsonOf, parseJson, stringifyJson } from '../api/json';
+import { getList } from '../api/objects';
 import { add, kindOf, pluginTabs, question } from '../app/extensions';
 import { namespace } from '../app/namespace';
 import { askRights, may, type Right } from '../app/rights';
 import { navigate } from '../app/router';
 import { theme } from '../app/theme';
-import { language, tIn } from '../text/text';
+import { count, language, t, tIn } from '../text/text';
 import { toast } from '../ui/toast';
 import { checkAction, checkMenu, checkPage, checkTab } from './contributions';
 
@@ -39,6 +40,14 @@ const readableUntil =
       return end;
     },
   });
+
+/** Reads a list of Kubernetes to its end. @throws Error if it is longer than the console reads */
+async function readItems<T>(path: string, signal = new AbortController().signal): Promise<T[]> {
+  const [list = '', query] = ownPath(path).split('?');
+  const { items, metadata } = await getList<T>(list, Object.fromEntries(new URLSearchParams(query)), signal);
+  if (metadata.continue) throw new Error(t('plugins.tooMany', { count: count(items.length), path }));
+  return [...items];
+}
 
 /** Returns the API that a plugin receives. Once `stop` is aborted, the plugin can add nothing more. */
 export function contextOf(name: string, stop: AbortSignal): Context {
@@ -78,11 +87,14 @@ export function contextOf(name: string, stop: AbortSignal): Context {
       proxy: (alias, path, init) => sendRaw(`/api/proxy/plugin/${name}/${encodeURIComponent(alias)}/${path.replace(/^\//, '')}`, init),
       parse: parseJson,
       stringify: stringifyJson,
+      json: async <T>(path: string, init?: RequestInit) => (await jsonOf(await call(ownPath(path), init))) as T,
+      items: readItems,
       async may(rights) {
         await askRights(rights.map(rightOf));
         return rights.map((right) => may(rightOf(right)) === true);
       },
     },
+    components: async () => (await import('./components/components')).componentsOf(name),
     navigate: (path) => navigate(path),
     t: (key, values) => tIn(texts, key, values),
     notify: (kind, text) => toast(kind, text),

@@ -8,6 +8,7 @@ import { useRights } from '../app/rights';
 import { t } from '../text/text';
 import { Button } from '../ui/button';
 import { Icon } from '../ui/icon';
+import { endParts } from './components/part';
 import { stylesOf } from './styles';
 import { SwitchOff, switchOffRight, WithoutPlugins } from './switch-off';
 
@@ -51,6 +52,7 @@ export function Mounted({ plugin, mount, path, of: ref }: MountedProps) {
       } catch (error) {
         console.warn(`${plugin}: what it does at the end failed`, error);
       }
+      endParts(place);
     };
   }, [key]);
 

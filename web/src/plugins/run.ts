@@ -4,7 +4,7 @@ import type { Plugin } from '../../template/atrium-console';
 import { fetchKinds } from '../api/kinds';
 import { asProblem } from '../api/problem';
 import { contributions, type PluginState, pluginStates, removePlugin, setPluginState } from '../app/extensions';
-import { addTexts, language, t } from '../text/text';
+import { addTexts, language, loadTexts, t } from '../text/text';
 import { contextOf } from './context';
 import { unseen } from './contributions';
 import { displayNameOf } from './manifest';
@@ -25,6 +25,7 @@ const running = new Map<string, Running>();
 
 export async function runPlugins(plugins: readonly Listed[], files: Files, stop: AbortSignal): Promise<void> {
   stop.addEventListener('abort', endAll);
+  await loadTexts('plugins');
   await Promise.all(plugins.map((listed) => start(listed, files, stop)));
 }
 

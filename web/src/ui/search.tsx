@@ -26,24 +26,38 @@ export function SearchField({ label, isPrompt = false }: SearchFieldProps) {
     typed.value = asked;
   }, [asked]);
   return (
-    <label class="search">
-      <span class="hidden">{label}</span>
-      <Icon of={Search} />
-      <input
-        type="search"
-        data-find
-        placeholder={label}
-        maxLength={128}
-        spellcheck={false}
-        value={typed.value}
-        onInput={({ currentTarget: { value } }) => {
-          typed.value = value;
-          clearTimeout(timer.current);
-          const look = () => setQuery({ q: value.trim() });
-          if (isPrompt) look();
-          else timer.current = setTimeout(look, pauseMs);
-        }}
-      />
-    </label>
+    <SearchInput
+      label={label}
+      value={typed.value}
+      onInput={(value) => {
+        typed.value = value;
+        clearTimeout(timer.current);
+        const look = () => setQuery({ q: value.trim() });
+        if (isPrompt) look();
+        else timer.current = setTimeout(look, pauseMs);
+      }}
+    />
   );
 }
+
+interface SearchInputProps {
+  label: string;
+  value: string;
+  onInput: (value: string) => void;
+}
+
+export const SearchInput = ({ label, value, onInput }: SearchInputProps) => (
+  <label class="search">
+    <span class="hidden">{label}</span>
+    <Icon of={Search} />
+    <input
+      type="search"
+      data-find
+      placeholder={label}
+      maxLength={128}
+      spellcheck={false}
+      value={value}
+      onInput={({ currentTarget }) => onInput(currentTarget.value)}
+    />
+  </label>
+);

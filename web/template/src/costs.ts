@@ -8,10 +8,11 @@ export interface Group {
 /** Euros a month. */
 export const pricePerMember = 29;
 
-/** @throws Error with what the service says */
+export const membersOf = ({ spec }: Group): number => spec.users?.length ?? 0;
+export const costOf = (group: Group): number => membersOf(group) * pricePerMember;
+
+/** @throws Error with the message of the service */
 export async function fetchGroups(api: Context['api'], signal: AbortSignal): Promise<Group[]> {
-  const response = await api.fetch('/auth/v1/groups?limit=1000', { signal });
-  const body = (await response.json()) as { items: Group[]; message?: string };
-  if (!response.ok) throw new Error(body.message ?? `HTTP ${response.status}`);
-  return body.items;
+  const { items } = await api.json<{ items: Group[] }>('/auth/v1/groups?limit=1000', { signal });
+  return items;
 }

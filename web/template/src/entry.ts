@@ -1,21 +1,22 @@
-import type { Context, Place, Plugin } from '../atrium-console';
-import { fetchGroups, type Group, pricePerMember } from './costs';
-import { cell, element, table } from './elements';
+import type { Components, Context, Place, Plugin } from '../atrium-console';
+import { costOf, fetchGroups, type Group, membersOf, pricePerMember } from './costs';
 
 const groups = { group: 'auth.platform.io', resource: 'groups' };
 const users = { group: 'auth.platform.io', resource: 'users' };
 const listGroups = { verb: 'list', ...groups };
 
-/** What the members of each group cost: a page with an entry in the menu, a part of each user's and group's page, and something to do with users. */
+/** Costs of the members of each group: a page with an entry in the menu, a tab of each user and group, and an action on users. */
 export const plugin: Plugin = {
-  activate(console) {
+  async activate(console) {
+    const ui = await console.components();
     const money = (amount: number) =>
       new Intl.NumberFormat(console.language.value, { style: 'currency', currency: 'EUR', maximumFractionDigits: 0 }).format(amount);
+    const parts: Parts = { console, ui, money };
 
     console.menu({ label: 'title', path: '', under: 'plugins', rights: [listGroups] });
-    console.page('', { title: 'title', mount: (host, place) => showGroups(console, money, host, place) });
-    console.tab({ ...groups, label: 'costs', mount: (host, place) => showGroup(console, money, host, place) });
-    console.tab({ ...users, label: 'costs', mount: (host, place) => showUser(console, money, host, place) });
+    console.page('', { title: 'title', mount: (host) => showGroups(parts, host) });
+    console.tab({ ...groups, label: 'costs', mount: (host, place) => showGroup(parts, host, place) });
+    console.tab({ ...users, label: 'costs', mount: (host, place) => showUser(parts, host, place) });
     console.action({
       ...users,
       label: 'sum',
@@ -27,40 +28,63 @@ export const plugin: Plugin = {
   },
 };
 
-type Money = (amount: number) => string;
+interface Parts {
+  console: Context;
+  ui: Components;
+  money: (amount: number) => string;
+}
 
-async function showGroups(console: Context, money: Money, host: HTMLElement, { signal }: Place): Promise<void> {
-  const found = await fetchGroups(console.api, signal);
-  const total = found.reduce((sum, group) => sum + costOf(group), 0);
-  host.append(
-    element('p', console.t('what', { price: money(pricePerMember) }), 'muted'),
-    table(
-      [console.t('group'), console.t('members'), console.t('month')],
-      found.map((group) => [
-        cell(group.spec.displayName || group.metadata.name),
-        cell(membersOf(group)),
-        element('td', money(costOf(group)), 'number'),
-      ]),
-    ),
-    element('p', console.t('total', { sum: money(total) }), 'strong total'),
+function showGroups({ console: { api, t }, ui, money }: Parts, host: HTMLElement): void {
+  ui.load(
+    host,
+    (signal) => fetchGroups(api, signal),
+    (place, found) => {
+      place.append(paragraph(t('what', { price: money(pricePerMember) }), 'muted'));
+      ui.table<Group>(place, {
+        label: t('title'),
+        rows: found,
+        idOf: ({ metadata }) => metadata.name,
+        empty: t('none'),
+        columns: [
+          { title: t('group'), cell: linkTo, sortBy: titleOf },
+          { title: t('members'), isNumber: true, cell: membersOf, sortBy: membersOf },
+          { title: t('month'), isNumber: true, cell: (group) => money(costOf(group)), sortBy: costOf },
+        ],
+      });
+      place.append(paragraph(t('total', { sum: money(found.reduce((sum, group) => sum + costOf(group), 0)) }), 'strong total'));
+    },
   );
 }
 
-async function showGroup(console: Context, money: Money, host: HTMLElement, { ref, signal }: Place): Promise<void> {
-  const group = (await fetchGroups(console.api, signal)).find(({ metadata }) => metadata.name === ref?.name);
-  host.append(element('p', console.t('total', { sum: money(group ? costOf(group) : 0) })));
+function showGroup({ console: { api, t }, ui, money }: Parts, host: HTMLElement, { ref }: Place): void {
+  ui.load(
+    host,
+    (signal) => fetchGroups(api, signal),
+    (place, found) => {
+      const group = found.find(({ metadata }) => metadata.name === ref?.name);
+      place.append(paragraph(t('total', { sum: money(group ? costOf(group) : 0) })));
+    },
+  );
 }
 
-async function showUser(console: Context, money: Money, host: HTMLElement, { ref, signal }: Place): Promise<void> {
-  const [mayList] = await console.api.may([listGroups]);
-  if (!mayList) {
-    host.append(element('p', console.t('refused'), 'muted'));
-    return;
-  }
-  const mine = (await fetchGroups(console.api, signal)).filter(({ spec }) => spec.users?.some(({ name }) => name === ref?.name));
-  const sum = money(mine.length * pricePerMember);
-  host.append(element('p', console.t('user', { count: mine.length, sum })));
+function showUser({ console: { api, t }, ui, money }: Parts, host: HTMLElement, { ref }: Place): void {
+  ui.load(
+    host,
+    (signal) => fetchGroups(api, signal),
+    (place, found) => {
+      const count = found.filter(({ spec }) => spec.users?.some(({ name }) => name === ref?.name)).length;
+      place.append(paragraph(t('user', { count, sum: money(count * pricePerMember) })));
+    },
+  );
 }
 
-const membersOf = ({ spec }: Group): number => spec.users?.length ?? 0;
-const costOf = (group: Group): number => membersOf(group) * pricePerMember;
+const titleOf = ({ metadata, spec }: Group): string => spec.displayName || metadata.name;
+const linkTo = (group: Group) => ({ text: titleOf(group), to: `/groups/${group.metadata.name}` });
+
+/** The policy of the console refuses `innerHTML`: elements are created, and texts are set. */
+function paragraph(text: string, className = ''): HTMLParagraphElement {
+  const made = document.createElement('p');
+  made.textContent = text;
+  made.className = className;
+  return made;
+}

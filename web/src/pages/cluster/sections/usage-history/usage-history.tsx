@@ -1,13 +1,13 @@
 /** CPU and memory over time as charts, and as a table with the same figures. */
 import './usage-history.css';
 import { useSignal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
 import type { Schemas } from '../../../../api/client';
 import { useLoad } from '../../../../api/load';
 import { usePoll } from '../../../../api/poll';
 import { AskFor } from '../../../../app/ask';
 import { inWords, may, type Right, useRights } from '../../../../app/rights';
 import type { ChartLine, ChartMark } from '../../../../editors/chart';
+import { LineChart } from '../../../../editors/line-chart';
 import { t, timeOf } from '../../../../text/text';
 import { PlainTable } from '../../../../ui/plain-table';
 import { Failure, Skeleton } from '../../../../ui/state';
@@ -83,7 +83,7 @@ function Drawn({ history, bounds = {}, marks = [] }: UsageHistoryProps & { histo
           <Chart key={resource} {...{ resource, history, bounds, marks }} />
         ))}
       </div>
-      <details class="usage-table">
+      <details>
         <summary>{t('usage.table')}</summary>
         <HistoryTable history={history} />
         {marks.length > 0 && <MarkTable marks={marks} />}
@@ -111,50 +111,30 @@ function linesOf({ resource, history: { points }, bounds }: ChartProps): ChartLi
 
 function Chart(props: ChartProps) {
   const { resource, history, marks } = props;
-  const host = useRef<HTMLDivElement>(null);
+  const { start, end, since, points } = history;
   const lines = linesOf(props);
-  useEffect(() => {
-    let view: { stop(): void } | undefined;
-    let isOver = false;
-    const seconds = (time: string) => Date.parse(time) / 1000;
-    const observer = new IntersectionObserver(async ([entry]) => {
-      if (!entry?.isIntersecting) return;
-      observer.disconnect();
-      const { drawChart } = await import('../../../../editors/chart');
-      if (isOver || host.current === null) return;
-      const { start, end, since, points } = history;
-      view = drawChart(host.current, {
-        ...{ lines, marks, start: seconds(start), end: seconds(end), isBinary: resource === 'memory' },
+  const last = points.findLast((point) => point.count !== null);
+  const now = last ? amountText(resource, last) : t('usage.unknown');
+  return (
+    <LineChart
+      title={titleOf(resource)}
+      label={t('usage.label', { resource: titleOf(resource), now })}
+      lines={lines}
+      texts={lines.map(({ label, values }, index) => `${label}: ${index === 0 ? now : quantityText(resource, values[0] ?? 0)}`)}
+      data={{
+        ...{ marks, start: seconds(start), end: seconds(end), isBinary: resource === 'memory' },
         times: points.map(({ time }) => seconds(time)),
         since: since === undefined ? undefined : seconds(since),
         sinceText: since === undefined ? '' : t('usage.since', { time: clock(since) }),
         print: (value) => quantityText(resource, value),
         printTime: (time) => clock(new Date(time * 1000).toISOString()),
-      });
-    });
-    if (host.current) observer.observe(host.current);
-    return () => {
-      isOver = true;
-      observer.disconnect();
-      view?.stop();
-    };
-  }, [history, JSON.stringify(lines.slice(1).map(({ values: [value] }) => value)), marks.length]);
-  const last = history.points.findLast((point) => point.count !== null);
-  const now = last ? amountText(resource, last) : t('usage.unknown');
-  return (
-    <figure class="usage-chart">
-      <h3>{titleOf(resource)}</h3>
-      <div ref={host} class="canvas" role="img" aria-label={t('usage.label', { resource: titleOf(resource), now })} />
-      <ul class="usage-legend">
-        {lines.map(({ label, colour, values }, index) => (
-          <li key={label} class={colour}>
-            {label}: {index === 0 ? now : quantityText(resource, values[0] ?? 0)}
-          </li>
-        ))}
-      </ul>
-    </figure>
+      }}
+      versions={[history, JSON.stringify(lines.slice(1).map(({ values: [value] }) => value)), marks.length]}
+    />
   );
 }
+
+const seconds = (time: string): number => Date.parse(time) / 1000;
 
 const clock = (time: string): string => timeOf(new Date(time)).replace(/(\d:\d\d):\d\d/, '$1');
 
@@ -170,6 +150,7 @@ function amountText(resource: Measured, point: Point): string {
 const HistoryTable = ({ history: { points } }: { history: History }) => (
   <PlainTable
     label={t('usage.overTime')}
+    isScrolled
     idOf={({ time }) => time}
     rows={points.toReversed()}
     columns={[
