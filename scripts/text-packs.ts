@@ -10,7 +10,7 @@ import type { Plugin } from 'vite';
 /** Modules that a pack begins with. Their imports belong to it; those of the first page and of overlays end where another pack begins. */
 const entries = {
   first: ['main.tsx'],
-  overlays: ['shell/{keys-help,messages,own-access,palette}.tsx'],
+  overlays: ['shell/{keys-help,messages,own-access,palette,password-due,step-up-dialog,why}.tsx'],
   plugins: ['plugins/run.ts'],
   overview: ['pages/overview/*.tsx'],
   people: ['pages/!(access|cluster|explorer|overview|requests)/*.tsx'],
@@ -108,7 +108,7 @@ function keysOf(modules: ReadonlySet<string>, keys: readonly string[]): Set<stri
   const whole = new Set([...code.matchAll(/['"`]([\w.]+)['"`]/g)].map(([, text]) => text));
   const beginnings = [
     ...[...code.matchAll(/`((?:\w+\.)+\w*)\$\{/g)].map(([, text = '']) => text),
-    ...[...code.matchAll(/\btOf\('(\w+)'/g)].map(([, text]) => `${text}.`),
+    ...[...code.matchAll(/\btOf\('([\w.]+)'/g)].map(([, text]) => `${text}.`),
   ];
   return new Set(
     keys.filter((key) => whole.has(key) || whole.has(key.replace(plural, '')) || beginnings.some((beginning) => key.startsWith(beginning))),

@@ -1,6 +1,7 @@
 /** Objects of the cluster as their API server gives them. */
 import { call } from './client';
 import { jsonOf, stringifyJson } from './json';
+import { listPath, type Selection } from './list-path';
 import type { Metadata } from './object-types.ts';
 
 export type { ClusterObject, Metadata } from './object-types.ts';
@@ -26,35 +27,8 @@ export interface ServerTable {
   rows: TableRow[] | null;
 }
 
-/** The header that kubectl sends: an aggregated API without Tables answers with the list instead of 406. */
-export const tableAccept = 'application/json;as=Table;g=meta.k8s.io;v=v1, application/json';
-
 /** Asks for a list without specs and statuses. Aggregated APIs may send whole objects. */
 export const metadataOnly = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1, application/json';
-
-/** Objects of a list that one request gets. */
-export const pageSize = 500;
-
-/** Selectors of the API server; an empty one selects all. */
-export interface Selection {
-  labelSelector?: string;
-  fieldSelector?: string;
-}
-
-/** Rows of a Table come with their metadata by default. */
-interface RowSelection extends Selection {
-  includeObject?: 'Object';
-}
-
-/** Returns the address of a part of a list. @param from token of the part; by default the first one */
-export function listPath(path: string, { labelSelector, fieldSelector, includeObject }: RowSelection, from = ''): string {
-  const selected = {
-    ...(labelSelector && { labelSelector }),
-    ...(fieldSelector && { fieldSelector }),
-    ...(includeObject && { includeObject }),
-  };
-  return `${path}?${new URLSearchParams({ ...selected, limit: String(pageSize), ...(from && { continue: from }) })}`;
-}
 
 /** Tells an object from all others of its kind. */
 export const keyOf = ({ uid, namespace = '', name }: Pick<Metadata, 'uid' | 'namespace' | 'name'>): string => uid || `${namespace}/${name}`;

@@ -2,7 +2,7 @@
 import { api, bodyOf, type Schemas, storageKey } from './client';
 import { type KindPlace, pathPlaceOf } from './kinds';
 import { asProblem } from './problem';
-import { windowSize } from './windows';
+import { windowSize } from './window-size';
 
 const offeredKey = storageKey('offered-kinds');
 

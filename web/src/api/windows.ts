@@ -1,5 +1,6 @@
 import { type Signal, signal } from '@preact/signals';
 import { asProblem, isAbort, type Problem } from './problem';
+import { windowSize } from './window-size';
 
 /** Page of a list as the service returns it. */
 interface Slice<T> {
@@ -11,7 +12,6 @@ interface Slice<T> {
 /** @param page from 1 */
 export type FetchSlice<T> = (page: number, signal: AbortSignal) => Promise<Slice<T>>;
 
-export const windowSize = 200;
 const keptWindows = 5;
 
 /** Long list, of which the parts in sight are fetched and a few are kept. */

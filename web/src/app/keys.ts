@@ -7,7 +7,7 @@ export const hasSingleKeys = signal(localStorage.getItem(keysKey) !== 'off');
 interface Opening {
   /** Differs for each opening of the same overlay. */
   id: number;
-  name: 'palette' | 'keys' | 'ask' | 'messages';
+  name: 'palette' | 'keys' | 'ask' | 'messages' | 'why';
 }
 
 /** Overlay above the page. */

@@ -2,7 +2,8 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { type Following, type LiveWindows, useWindows } from '../api/use-windows';
-import { type FetchSlice, windowSize } from '../api/windows';
+import { windowSize } from '../api/window-size';
+import type { FetchSlice } from '../api/windows';
 import { count, t } from '../text/text';
 import { Button } from '../ui/button';
 import { PlainTable } from '../ui/plain-table';

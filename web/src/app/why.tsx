@@ -3,17 +3,18 @@ import { useLoad } from '../api/load';
 import { viewed } from '../api/view';
 import { t } from '../text/text';
 import { Button } from '../ui/button';
-import { Dialog } from '../ui/dialog';
 import type { MenuItem } from '../ui/menu';
-import { Skeleton } from '../ui/state';
-import { AskBeside, AskFor, MenuAsk } from './ask';
+import { AskBeside, MenuAsk } from './ask';
+import { openOverlay } from './keys';
 import { explain, inWords, isRefusedByView, may, type Right } from './rights';
 
-const asked = signal<Right>();
+/** The missing right that the dialog explains. */
+export const explained = signal<Right>();
 
 /** Explains why an action is not allowed. */
 export const askWhy = (right: Right): void => {
-  asked.value = right;
+  explained.value = right;
+  openOverlay('why');
 };
 
 /** Returns a menu item that is greyed without the rights, and then explains the reason. */
@@ -48,33 +49,3 @@ export const WhyButton = ({ right, children = t('object.why') }: { right: Right;
     </Button>
   </AskBeside>
 );
-
-/** Dialog with the reason for which an action is greyed. */
-export function Why() {
-  const right = asked.value;
-  const load = useExplanation(right);
-  if (right === undefined) return null;
-  const close = () => {
-    asked.value = undefined;
-  };
-  const status = load.data.value;
-  const roles = status?.explanation && 'roles' in status.explanation ? status.explanation.roles.map(({ name }) => name) : [];
-  return (
-    <Dialog title={t('why.title')} onClose={close}>
-      <p>
-        <Needed right={right} />
-      </p>
-      {isRefusedByView(right) ? null : status === undefined ? (
-        <Skeleton rows={1} />
-      ) : (
-        <p class="muted">{roles.length > 0 ? t('rights.roles', { roles: roles.join(', ') }) : status.reason || t('rights.noRole')}</p>
-      )}
-      <div class="buttons">
-        <AskFor right={right} onOpen={close} />
-        <Button kind="main" onClick={close}>
-          {t('action.close')}
-        </Button>
-      </div>
-    </Dialog>
-  );
-}

@@ -1,7 +1,7 @@
 /** Requests the data of a page while its script still loads, as far as the address alone determines it. */
 import { askAhead, base } from '../api/client';
 import { apiPath, fetchKinds, forgetKinds, type KindPlace, placeInPath } from '../api/kinds';
-import { listPath, tableAccept } from '../api/objects';
+import { listPath, tableAccept } from '../api/list-path';
 import { firstOrder, learnOffered, offeredPath, offeredQuery, wasOffered, windowQuery } from '../api/offered';
 import { rowObjects } from '../api/stated-kinds';
 import { listRights, usageRight } from '../app/list-rights';

@@ -12,7 +12,6 @@ import { inbox, isActive, isUnreviewed, ownRequests } from '../app/own-requests'
 import type { PageProps } from '../app/page-props';
 import { path, query } from '../app/router';
 import { isPasswordDue, person } from '../app/session';
-import { Why } from '../app/why';
 import { loadTexts, t } from '../text/text';
 import { Loaded } from '../ui/loaded';
 import { Failure, refusal, Skeleton } from '../ui/state';
@@ -50,7 +49,7 @@ function OwnAccess() {
 
 /** The form for a password that has to be changed. Most people do without its code. */
 function Due() {
-  const load = useLoad('password due', () => import('./password-due'));
+  const load = useLoad('password due', async () => (await Promise.all([import('./password-due'), loadTexts('overlays')]))[0]);
   return <Loaded load={load}>{({ PasswordDue }) => <PasswordDue />}</Loaded>;
 }
 
@@ -70,7 +69,6 @@ export function App() {
       <StepUpAsked />
       <Asked />
       <Overlays />
-      <Why />
       <Toasts />
     </>
   );

@@ -13,6 +13,7 @@ const parts = {
   palette: async (): Promise<ComponentType<OverlayProps>> => (await Promise.all([import('./palette'), texts()]))[0].Palette,
   keys: async (): Promise<ComponentType<OverlayProps>> => (await Promise.all([import('./keys-help'), texts()]))[0].KeysHelp,
   messages: async (): Promise<ComponentType<OverlayProps>> => (await Promise.all([import('./messages'), texts()]))[0].Messages,
+  why: async (): Promise<ComponentType<OverlayProps>> => (await Promise.all([import('./why'), texts()]))[0].Why,
   ask: async (): Promise<ComponentType<OverlayProps>> =>
     (await Promise.all([import('../pages/access/ask-dialog'), loadTexts('access')]))[0].AskDialog,
 };

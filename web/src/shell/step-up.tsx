@@ -1,13 +1,11 @@
-/** Dialog for an operation that requires a fresher login: the request waits for it, and the page stays as it is. */
+/** Operations that require a fresher login: the request waits for it, and the page stays as it is. */
 import { signal } from '@preact/signals';
-import { LogIn } from 'lucide';
 import { setStepUp } from '../api/client';
+import { useLoad } from '../api/load';
 import type { StepUp } from '../api/problem';
-import { logInAgain, problemAside, takeUndone } from '../app/session';
+import { problemAside, takeUndone } from '../app/session';
 import { onTabMessage } from '../app/tabs';
-import { t } from '../text/text';
-import { Button } from '../ui/button';
-import { Dialog } from '../ui/dialog';
+import { loadTexts, t } from '../text/text';
 import { toast } from '../ui/toast';
 
 const wanted = signal<StepUp>();
@@ -33,22 +31,10 @@ export function startStepUp(): void {
   if (problem !== undefined) toast('bad', problem === 'cancelled' ? t('start.cancelled') : `${t('start.failed')} ${problem.message}`);
 }
 
+/** Asks for the login in a dialog, whose code is loaded once it is needed. */
 export function StepUpAsked() {
   const stepUp = wanted.value;
-  if (stepUp === undefined) return null;
-  const minutes = Math.ceil(Number(stepUp.max_age ?? 0) / 60);
-  return (
-    <Dialog title={t('stepUp.title')} onClose={() => settle(false)}>
-      <p>{minutes > 0 ? t('stepUp.recent', { count: minutes }) : t('stepUp.stronger')}</p>
-      <p class="muted">{t('stepUp.then')}</p>
-      <div class="buttons">
-        <Button kind="main" icon={LogIn} onClick={() => void logInAgain(stepUp)}>
-          {t('ended.logIn')}
-        </Button>
-        <Button kind="quiet" onClick={() => settle(false)}>
-          {t('action.cancel')}
-        </Button>
-      </div>
-    </Dialog>
-  );
+  const load = useLoad(stepUp && 'step-up', async () => (await Promise.all([import('./step-up-dialog'), loadTexts('overlays')]))[0]);
+  const Part = load.data.value?.StepUpDialog;
+  return stepUp && Part && <Part stepUp={stepUp} onClose={() => settle(false)} />;
 }

@@ -1,7 +1,7 @@
 import { Plus } from 'lucide';
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { followObjects } from '../../api/use-windows';
-import { windowSize } from '../../api/windows';
+import { windowSize } from '../../api/window-size';
 import { type List, ListPage } from '../../app/list-page';
 import { may } from '../../app/rights';
 import { href } from '../../app/router';

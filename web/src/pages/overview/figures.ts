@@ -1,7 +1,8 @@
 /** Reads the figures of the overview with bounded requests: no list is read to its end. */
 import { api, bodyOf } from '../../api/client';
 import { apiPath, type Kind } from '../../api/kinds';
-import { asTable, getJson, metadataOnly, type ServerTable, tableAccept } from '../../api/objects';
+import { tableAccept } from '../../api/list-path';
+import { asTable, getJson, metadataOnly, type ServerTable } from '../../api/objects';
 import { t } from '../../text/text';
 import { groupsOf } from '../cluster/events/event-groups';
 import type { EventList } from '../cluster/events/events';

@@ -2,7 +2,7 @@ import { Plus } from 'lucide';
 import { api, bodyOf } from '../../api/client';
 import { follow } from '../../api/live';
 import { useFeature } from '../../api/version';
-import { windowSize } from '../../api/windows';
+import { windowSize } from '../../api/window-size';
 import { type Asked, type List, ListPage } from '../../app/list-page';
 import { type AccessRequest, inbox, isUnreviewed, placeOf } from '../../app/own-requests';
 import { may, useRights } from '../../app/rights';

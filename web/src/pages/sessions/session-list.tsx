@@ -1,6 +1,6 @@
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { refetch } from '../../api/load';
-import { windowSize } from '../../api/windows';
+import { windowSize } from '../../api/window-size';
 import { type List, ListPart } from '../../app/list-page';
 import { endOf } from '../../app/session';
 import { dateTime, t } from '../../text/text';

@@ -1,6 +1,7 @@
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { refetch } from '../../api/load';
-import { type FetchSlice, windowSize } from '../../api/windows';
+import { windowSize } from '../../api/window-size';
+import type { FetchSlice } from '../../api/windows';
 import { type Asked, type List, ListPart } from '../../app/list-page';
 import { href } from '../../app/router';
 import { dateOnly, t } from '../../text/text';

@@ -1,7 +1,8 @@
 /** State of the users list. The address of the page contains it, and it is sent to the service unchanged. */
 import type { Ref } from '../../../template/atrium-console';
 import { api, bodyOf, type Schemas } from '../../api/client';
-import { type FetchSlice, windowSize } from '../../api/windows';
+import { windowSize } from '../../api/window-size';
+import type { FetchSlice } from '../../api/windows';
 import type { Asked } from '../../app/list-page';
 
 export type User = Schemas['User'];

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import type { Kind } from '../../../api/kinds';
-import { windowSize } from '../../../api/windows';
+import { windowSize } from '../../../api/window-size';
 import { query, setQuery } from '../../../app/router';
 import { t } from '../../../text/text';
 import { SearchField } from '../../../ui/search';

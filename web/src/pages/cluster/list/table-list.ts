@@ -3,20 +3,9 @@ import { folded, wantedText } from '@atrium/objects/folded.ts';
 import { type ObjectState, objectState } from '@atrium/objects/object-state.ts';
 import { type Signal, signal } from '@preact/signals';
 import { apiPath, type Kind } from '../../../api/kinds';
+import { listPath, pageSize, type Selection, tableAccept } from '../../../api/list-path';
 import { isFinal, Lost, retryMs } from '../../../api/lost';
-import {
-  asTable,
-  getJson,
-  keyOf,
-  listPath,
-  type Metadata,
-  pageSize,
-  type Selection,
-  type ServerTable,
-  type TableColumn,
-  type TableRow,
-  tableAccept,
-} from '../../../api/objects';
+import { asTable, getJson, keyOf, type Metadata, type ServerTable, type TableColumn, type TableRow } from '../../../api/objects';
 import { asProblem, isAbort, Problem } from '../../../api/problem';
 import { hasStateColumn, rowObjects } from '../../../api/stated-kinds';
 import { type WatchEvent, watchObjects } from '../../../api/watch-objects';

@@ -1,6 +1,7 @@
 /** Lists that the chain of an object is made of. */
 import { type Kind, kindId } from '../../../../api/kinds';
-import type { ClusterObject, Selection } from '../../../../api/objects';
+import type { Selection } from '../../../../api/list-path';
+import type { ClusterObject } from '../../../../api/objects';
 import { findKind } from '../find-kind';
 import { selectedLabels } from '../selector';
 

@@ -1,8 +1,9 @@
 /** Objects of a namespace, read by the caller's own rights, and again while the page is open. */
 import { useEffect } from 'preact/hooks';
 import { apiPath, type Kind, kindId } from '../../../../api/kinds';
+import { pageSize } from '../../../../api/list-path';
 import { type Load, useLoad } from '../../../../api/load';
-import { type ClusterObject, getJson, pageSize } from '../../../../api/objects';
+import { type ClusterObject, getJson } from '../../../../api/objects';
 import { usePoll } from '../../../../api/poll';
 import { asProblem, isAbort } from '../../../../api/problem';
 import { may, type Right, useRights } from '../../../../app/rights';

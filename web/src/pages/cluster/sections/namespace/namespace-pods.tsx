@@ -1,6 +1,7 @@
 import { apiPath, type Kind, pageOf } from '../../../../api/kinds';
+import { tableAccept } from '../../../../api/list-path';
 import { useLoad } from '../../../../api/load';
-import { getJson, type ServerTable, tableAccept } from '../../../../api/objects';
+import { getJson, type ServerTable } from '../../../../api/objects';
 import { useWatch } from '../../../../api/watch';
 import { may, type Right, useRights } from '../../../../app/rights';
 import { href } from '../../../../app/router';

@@ -1,6 +1,7 @@
 import { apiPath, type Kind } from '../../../../api/kinds';
+import { tableAccept } from '../../../../api/list-path';
 import { useLoad } from '../../../../api/load';
-import { type ClusterObject, getJson, type ServerTable, type TableColumn, tableAccept } from '../../../../api/objects';
+import { type ClusterObject, getJson, type ServerTable, type TableColumn } from '../../../../api/objects';
 import { useWatch } from '../../../../api/watch';
 import { may, type Right } from '../../../../app/rights';
 

@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { apiPath, type Kind } from '../../../../api/kinds';
+import type { Selection } from '../../../../api/list-path';
 import { useLoad } from '../../../../api/load';
-import { type ClusterObject, getJson, type Selection } from '../../../../api/objects';
+import { type ClusterObject, getJson } from '../../../../api/objects';
 import { useWatch } from '../../../../api/watch';
 import { may, type Right, useRights } from '../../../../app/rights';
 import { t } from '../../../../text/text';

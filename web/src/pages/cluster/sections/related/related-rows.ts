@@ -1,6 +1,7 @@
 import { useEffect, useMemo } from 'preact/hooks';
 import type { Kind } from '../../../../api/kinds';
-import { mostParts, pageSize, type Selection } from '../../../../api/objects';
+import { pageSize, type Selection } from '../../../../api/list-path';
+import { mostParts } from '../../../../api/objects';
 import { type Row, TableList } from '../../list/table-list';
 
 /** The API server does not select by owner. */

@@ -1,6 +1,7 @@
 import type { ComponentType } from 'preact';
 import { type Kind, pageOf } from '../../../../api/kinds';
-import { keyOf, type Selection } from '../../../../api/objects';
+import type { Selection } from '../../../../api/list-path';
+import { keyOf } from '../../../../api/objects';
 import { may, type Right, useRights } from '../../../../app/rights';
 import { href } from '../../../../app/router';
 import { t } from '../../../../text/text';

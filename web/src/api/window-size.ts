@@ -1,0 +1,2 @@
+/** Number of rows that a list reads at a time. */
+export const windowSize = 200;
