@@ -1,4 +1,4 @@
-import { render } from 'preact';
+import { type ComponentChild, render } from 'preact';
 import { startBrand } from './app/brand';
 import { startKeys } from './app/keys';
 import { followBuild } from './app/other-build';
@@ -9,6 +9,7 @@ import { onTabMessage } from './app/tabs';
 import { startTheme } from './app/theme';
 import { lookAhead, startAhead } from './shell/ahead';
 import { App } from './shell/app';
+import { Waiting } from './shell/away';
 import { startStepUp } from './shell/step-up';
 import { offerLanguages } from './text/offer-languages';
 import { isAddedChosen, startLanguage } from './text/text';
@@ -26,7 +27,12 @@ async function start(): Promise<void> {
   const languageStarts = startLanguage();
   const here = new URL(location.href);
   if (isVisit()) lookAhead(pathOf(here), here.searchParams);
-  await Promise.all([languageStarts, startSession()]);
+  const host = document.getElementById('app');
+  const show = (shown: ComponentChild) => {
+    host?.replaceChildren();
+    if (host) render(shown, host);
+  };
+  await Promise.all([languageStarts, startSession(() => show(<Waiting />))]);
   startRouter();
   onTabMessage((message) => {
     // The same user continues with a page that may hold a half-filled form, which stays only as long as its rights are known.
@@ -36,9 +42,7 @@ async function start(): Promise<void> {
   });
   startAhead();
   startStepUp();
-  const host = document.getElementById('app');
-  host?.replaceChildren();
-  if (host) render(<App />, host);
+  show(<App />);
 }
 
 void start();

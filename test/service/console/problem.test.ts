@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { statusBody } from '../../../packages/kubernetes/test/fake-api-server.ts';
 import { isFinal } from '../../../web/src/api/lost.ts';
-import { Problem, problemOf } from '../../../web/src/api/problem.ts';
+import { asProblem, Problem, problemOf } from '../../../web/src/api/problem.ts';
 
 const html = '<html><head><title>A page</title></head><body><h1>A page</h1></body></html>';
 const page = (status: number, body = html, type = 'text/html') => new Response(body, { status, headers: { 'content-type': type } });
@@ -13,7 +13,8 @@ describe('a failed answer in the console', () => {
         const problem = await problemOf(answer);
 
         expect(problem).to.include({ status: 503, reason: 'ServiceUnavailable' });
-        expect(problem.message).to.equal(`A proxy answered in place of the service (HTTP ${status}). Try again.`);
+        expect(problem.message).to.equal('problem.page');
+        expect(problem.isOutage).to.equal(true);
         expect([problem.isUnknownPath, problem.isGone('a'), isFinal(problem)]).to.deep.equal([false, false, false]);
       }
     });
@@ -25,6 +26,49 @@ describe('a failed answer in the console', () => {
       expect(problem.status).to.equal(status);
       expect(isFinal(problem), String(status)).to.equal(false);
     }
+  });
+
+  it('is an outage if the service or the API server is overloaded or does not answer, and no refusal is one', async () => {
+    const outages: number[] = [];
+    for (const code of [400, 401, 403, 404, 409, 410, 422, 429, 500, 502, 503, 504])
+      if ((await problemOf(Response.json(statusBody(code, 'Reason', 'message'), { status: code }))).isOutage) outages.push(code);
+
+    expect(outages).to.deep.equal([429, 502, 503, 504]);
+  });
+
+  it('waits for the seconds that a header names', async () => {
+    const headers = { 'content-type': 'text/plain', 'retry-after': '7' };
+
+    expect((await problemOf(new Response('busy', { status: 503, headers }))).retryAfter).to.equal(7);
+  });
+
+  for (const message of [
+    'Failed to fetch',
+    'Failed to fetch dynamically imported module: https://atrium.example.com/assets/list.js',
+    'NetworkError when attempting to fetch resource.',
+    'error loading dynamically imported module: https://atrium.example.com/assets/list.js',
+    'Load failed',
+    'Importing a module script failed.',
+    'network error',
+  ])
+    it(`never shows words of a browser: ${message}`, () => {
+      const problem = asProblem(new TypeError(message));
+
+      expect([problem.isOutage, problem.message]).to.deep.equal([true, 'state.unreachable']);
+    });
+
+  it('takes no mistake of code for an outage', () => {
+    const mistakes = [
+      new TypeError("Failed to set the 'innerHTML' property on 'Element': This document requires 'TrustedHTML' assignment."),
+      new TypeError("Cannot read properties of undefined (reading 'name')"),
+      new TypeError('//example.com/fetch is no path of this service'),
+      new DOMException("'a b' is not a valid selector", 'SyntaxError'),
+      new SyntaxError("Unexpected token 'export'"),
+      new Error('thrown in mount'),
+    ];
+
+    expect(mistakes.map((error) => asProblem(error).isOutage)).to.deep.equal(mistakes.map(() => false));
+    expect(mistakes.map((error) => asProblem(error).message)).to.deep.equal(mistakes.map(({ message }) => message));
   });
 
   it('takes the plain text for an unknown path as no proof', async () => {

@@ -3,7 +3,8 @@ import { signal } from '@preact/signals';
 import createClient from 'openapi-fetch';
 import { base } from './address';
 import { forgetAhead, sendAhead, takeAhead } from './ahead';
-import { asProblem, isAbort, isPage, type Problem, problemOf, type StepUp } from './problem';
+import { away, endAnswer, expectAnswer, probe, silence } from './outage';
+import { asProblem, isPage, noAnswer, Problem, problemOf, type StepUp } from './problem';
 import type { components, paths } from './schema';
 import { inView } from './view';
 
@@ -61,27 +62,59 @@ let writes = 0;
 export const writesSoFar = (): number => writes;
 
 /** An access review is sent by POST, and changes nothing. */
-function noteWrite({ method, url }: Request): void {
-  if (method === 'GET' || url.includes('accessreviews')) return;
-  writes += 1;
-  forgetAhead();
-}
+const isRead = ({ method, url }: Request): boolean => method === 'GET' || url.includes('accessreviews') || url.includes('dryRun=All');
 
 async function send(given: Request): Promise<Response> {
-  let response: Response;
   const request = inView(given);
-  noteWrite(request);
+  if (isRead(request)) return sendOnce(request);
+  writes += 1;
+  forgetAhead();
+  // A write that is not sent is known not to be done.
+  if (away.peek() !== undefined && !(await probe())) throw noAnswer().ofWrite(false);
+  const wasOnline = navigator.onLine;
+  try {
+    const response = await sendOnce(request);
+    // An answer that is cut says nothing about the write.
+    await response.clone().arrayBuffer();
+    return response;
+  } catch (error) {
+    throw given.signal.aborted ? error : asProblem(error).ofWrite(wasOnline);
+  }
+}
+
+async function sendOnce(request: Request): Promise<Response> {
   // A body can be read once, and the request may have to be sent again.
   const body = await request.arrayBuffer();
-  try {
-    response = await (takeAhead(request) ?? fetch(body.byteLength > 0 ? new Request(request, { body }) : request));
-  } catch (error) {
-    throw isAbort(error) ? error : asProblem(error);
-  }
+  const { signal } = request;
+  const response = await answerTo(
+    new Request(request, {
+      ...(body.byteLength > 0 && { body }),
+      // A write that nobody answers may still be done, and its answer arrive.
+      ...(isRead(request) && { signal: AbortSignal.any([signal, silence()]) }),
+    }),
+    signal,
+  );
   if (response.ok && !isPage(response)) return response;
   const problem = await problemOf(response);
-  if (await onRefused(problem)) return send(body.byteLength > 0 ? new Request(request, { body }) : request);
+  if (await onRefused(problem)) return sendOnce(body.byteLength > 0 ? new Request(request, { body }) : request);
   throw problem;
+}
+
+/** @param stop signal of the caller */
+async function answerTo(request: Request, stop: AbortSignal): Promise<Response> {
+  let isThere: boolean | undefined = false;
+  expectAnswer();
+  try {
+    const response = await (takeAhead(request) ?? fetch(request));
+    isThere = !isPage(response) && ![502, 503, 504].includes(response.status);
+    return response;
+  } catch (error) {
+    if (!stop.aborted) throw error instanceof Problem ? error : noAnswer();
+    isThere = undefined;
+    throw error;
+  } finally {
+    endAnswer(isThere);
+  }
 }
 
 export const api = createClient<paths>({ baseUrl: base.href.replace(/\/$/, ''), fetch: send });

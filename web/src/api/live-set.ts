@@ -1,7 +1,8 @@
 /** Short list that is followed while the console is open. */
 import { follow } from './live';
-import { isFinal, retryMs } from './lost';
-import { asProblem, isAbort } from './problem';
+import { isFinal } from './lost';
+import { Retry } from './outage';
+import { asProblem } from './problem';
 
 interface LiveRow {
   metadata: { uid: string };
@@ -26,6 +27,7 @@ export function followSet<T extends LiveRow>({ read, address, onRows }: LiveSetO
   const over = new AbortController();
   let stop = () => {};
   let timer: ReturnType<typeof setTimeout> | undefined;
+  const retry = new Retry(() => void begin());
   const again = (afterMs: number) => {
     stop();
     clearTimeout(timer);
@@ -35,6 +37,7 @@ export function followSet<T extends LiveRow>({ read, address, onRows }: LiveSetO
     try {
       const { items, metadata } = await read(over.signal);
       if (over.signal.aborted) return;
+      retry.succeeded();
       const rows = new Map(items.map((item) => [item.metadata.uid, item]));
       onRows([...rows.values()]);
       if (address === undefined) return again(pollMs);
@@ -49,14 +52,14 @@ export function followSet<T extends LiveRow>({ read, address, onRows }: LiveSetO
         onLost: () => undefined,
       });
     } catch (error) {
-      if (isAbort(error)) return;
       const problem = asProblem(error);
-      if (!isFinal(problem)) again(retryMs(problem));
+      if (!over.signal.aborted && !isFinal(problem)) retry.plan(problem);
     }
   }
   void begin();
   return () => {
     over.abort();
+    retry.stop();
     clearTimeout(timer);
     stop();
   };

@@ -1,6 +1,8 @@
 import { base, call } from './client';
 import { parseJson } from './json';
 import { linesOf } from './lines';
+import { away, probe, Retry } from './outage';
+import { asProblem, noAnswer } from './problem';
 import { isViewed } from './view';
 
 interface LiveEvent<T> {
@@ -18,9 +20,6 @@ interface LiveOptions<T> {
   onLost: (isLost: boolean) => void;
 }
 
-/** A stream that never opened is not retried at once. */
-const pauseMs = 2000;
-
 const types = ['ADDED', 'MODIFIED', 'DELETED'] as const;
 const isChange = (type: string): type is (typeof types)[number] => types.some((known) => known === type);
 
@@ -37,7 +36,9 @@ export function follow<T>(options: LiveOptions<T>): () => void {
 /** Follows a live list as the viewed user: an EventSource sends no headers. */
 function followView<T>({ address, onEvent, onEnd, onLost }: LiveOptions<T>): () => void {
   const abort = new AbortController();
+  const retry = new Retry(onEnd);
   async function read(): Promise<void> {
+    let problem = noAnswer();
     try {
       const response = await call(address, { headers: { Accept: 'text/event-stream' }, signal: abort.signal });
       onLost(false);
@@ -47,19 +48,23 @@ function followView<T>({ address, onEvent, onEnd, onLost }: LiveOptions<T>): () 
         if (type === 'ERROR') break;
         if (isChange(type)) onEvent({ type, object });
       }
-    } catch {
+    } catch (error) {
+      problem = asProblem(error);
       onLost(true);
     }
-    if (!abort.signal.aborted) setTimeout(() => !abort.signal.aborted && onEnd(), pauseMs);
+    if (!abort.signal.aborted) retry.plan(problem);
   }
   void read();
-  return () => abort.abort();
+  return () => {
+    abort.abort();
+    retry.stop();
+  };
 }
 
 function followStream<T>({ address, onEvent, onEnd, onLost }: LiveOptions<T>): () => void {
   let source: EventSource | undefined;
   let [wasSeen, wasThere] = [true, false];
-  let pause: ReturnType<typeof setTimeout> | undefined;
+  const retry = new Retry(onEnd, 1);
 
   function open(): void {
     const stream = new EventSource(new URL(address, base));
@@ -79,15 +84,20 @@ function followStream<T>({ address, onEvent, onEnd, onLost }: LiveOptions<T>): (
     stream.addEventListener('error', () => {
       if (source !== stream) return;
       onLost(true);
-      if (stream.readyState !== EventSource.CLOSED) return;
-      if (wasThere) onEnd();
-      else pause = setTimeout(onEnd, pauseMs);
+      void probe();
+      const isOver = stream.readyState === EventSource.CLOSED;
+      // The browser repeats a stream every few seconds, for ever.
+      if (!isOver && away.peek() === undefined) return;
+      stream.close();
+      if (isOver && wasThere) onEnd();
+      else retry.plan(noAnswer());
     });
   }
   function onVisibility(): void {
     const isSeen = document.visibilityState === 'visible';
     if (isSeen === wasSeen) return;
     wasSeen = isSeen;
+    retry.stop();
     if (isSeen) onEnd();
     else source?.close();
   }
@@ -95,7 +105,7 @@ function followStream<T>({ address, onEvent, onEnd, onLost }: LiveOptions<T>): (
   document.addEventListener('visibilitychange', onVisibility);
   return () => {
     document.removeEventListener('visibilitychange', onVisibility);
-    clearTimeout(pause);
+    retry.stop();
     source?.close();
     source = undefined;
   };

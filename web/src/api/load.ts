@@ -2,9 +2,10 @@ import { type ReadonlySignal, signal } from '@preact/signals';
 import { useLayoutEffect, useMemo } from 'preact/hooks';
 import { forgetAhead } from './ahead';
 import { resumed } from './client';
-import { asProblem, isAbort, type Problem } from './problem';
+import { Retry } from './outage';
+import { asProblem, type Problem } from './problem';
 
-/** State of a request: the last answer, and the failure since. */
+/** State of a request: the last answer, and the failure since. A failure by an outage is followed by further attempts. */
 export interface Load<T> {
   data: ReadonlySignal<T | undefined>;
   error: ReadonlySignal<Problem | undefined>;
@@ -75,37 +76,48 @@ function makeLoad<T>(key: string | undefined, fetch: Fetch<T>): Load<T> & { stop
   const data = signal(key === undefined ? undefined : (remembered.get(key) as T | undefined));
   const error = signal<Problem>();
   const isBusy = signal(false);
+  const retry = new Retry(() => void reload());
   let current: AbortController | undefined;
+  async function reload(): Promise<void> {
+    if (key === undefined) return;
+    retry.stop();
+    current?.abort();
+    const mine = new AbortController();
+    current = mine;
+    isBusy.value = true;
+    try {
+      const value = await fetch(mine.signal);
+      if (mine.signal.aborted) return;
+      remember(key, value);
+      data.value = value;
+      error.value = undefined;
+      retry.succeeded();
+    } catch (failure) {
+      if (mine.signal.aborted) return;
+      const problem = asProblem(failure);
+      error.value = problem;
+      if (problem.isOutage) retry.plan(problem);
+    } finally {
+      if (current === mine) isBusy.value = false;
+    }
+  }
   return {
     data,
     error,
     isBusy,
-    stop: () => current?.abort(),
+    reload,
+    stop() {
+      current?.abort();
+      retry.stop();
+    },
     take(newer) {
       current?.abort();
+      retry.succeeded();
       if ('data' in newer) {
         remember(key ?? '', newer.data);
         data.value = newer.data;
       }
       error.value = 'error' in newer ? newer.error : undefined;
-    },
-    async reload() {
-      if (key === undefined) return;
-      current?.abort();
-      const mine = new AbortController();
-      current = mine;
-      isBusy.value = true;
-      try {
-        const value = await fetch(mine.signal);
-        if (mine.signal.aborted) return;
-        remember(key, value);
-        data.value = value;
-        error.value = undefined;
-      } catch (failure) {
-        if (!mine.signal.aborted && !isAbort(failure)) error.value = asProblem(failure);
-      } finally {
-        if (current === mine) isBusy.value = false;
-      }
     },
   };
 }

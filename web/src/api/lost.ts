@@ -5,14 +5,10 @@ interface Failure {
   readonly status: number;
   /** '' for an answer that is no Status. */
   readonly reason: string;
-  readonly retryAfter?: number | undefined;
 }
 
 /** Shorter interruptions are not shown. */
 const shownAfterMs = 5000;
-
-/** Returns the pause before a failed request is sent again. */
-export const retryMs = ({ retryAfter = 0 }: Failure): number => Math.max(5000, retryAfter * 1000);
 
 /**
  * Reports whether a problem is a refusal or a disabled feature: a retry would not help. The plain text for an unknown path is neither.

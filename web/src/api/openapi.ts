@@ -1,5 +1,6 @@
 /** Schemas of kinds as the API server publishes them in /openapi/v3, kept for the session. */
 import { call } from './client';
+import { asProblem } from './problem';
 import { type KindName, SchemaDocument } from './schema-document.ts';
 import type { Resolve, Schema } from './schema-fields.ts';
 
@@ -11,7 +12,7 @@ export interface Schemas {
 
 const keptDocuments = 12;
 /** Time for which a failure is remembered: the editor asks with each move of its cursor. */
-const againMs = 30_000;
+const [againMs, outageMs] = [30_000, 1000];
 
 const documents = new Map<string, Promise<SchemaDocument>>();
 
@@ -24,7 +25,7 @@ function documentAt(path: string): Promise<SchemaDocument> {
   let known = documents.get(path);
   if (known === undefined) {
     known = fetchDocument(path);
-    known.catch(() => setTimeout(() => documents.delete(path), againMs));
+    known.catch((error: unknown) => setTimeout(() => documents.delete(path), asProblem(error).isOutage ? outageMs : againMs));
   }
   documents.delete(path);
   documents.set(path, known);

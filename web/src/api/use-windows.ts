@@ -2,7 +2,8 @@ import { type ReadonlySignal, useSignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { resumed } from './client';
 import { onRefetch } from './load';
-import { isFinal, isTransient, Lost, retryMs } from './lost';
+import { isFinal, isTransient, Lost } from './lost';
+import { Retry } from './outage';
 import { watchObjects } from './watch-objects';
 import { type FetchSlice, Windows } from './windows';
 
@@ -88,14 +89,16 @@ export function useWindows<T extends { metadata: { uid: string } }>({ key, fetch
       onLost: (isLost) => lost.set(isLost),
     });
   }, [list, isLive, origin]);
-  const problem = list.total.value === undefined ? undefined : list.error.value;
+  const problem = list.error.value;
+  const retry = useMemo(() => new Retry(() => void refresh()), [list]);
   // Without an answer there is nothing to follow from.
   useEffect(() => {
+    if (problem === undefined) retry.succeeded();
     if (problem === undefined) return follow === undefined ? lost.end() : undefined;
     if (isFinal(problem)) return lost.end();
-    lost.begin();
-    const timer = setTimeout(() => void refresh(), retryMs(problem));
-    return () => clearTimeout(timer);
+    if (list.total.peek() !== undefined) lost.begin();
+    retry.plan(problem);
+    return () => retry.stop();
   }, [list, problem]);
 
   const isAwaited = read.current !== list;

@@ -2,6 +2,7 @@ import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { api, bodyOf, type Schemas } from './client';
 import { useLoad } from './load';
+import { untilDone } from './outage';
 import { asProblem } from './problem';
 
 type Version = Schemas['Version'];
@@ -26,7 +27,7 @@ async function askOnce(): Promise<void> {
   if (isAsked) return;
   isAsked = true;
   try {
-    features.value = (await fetchVersion()).features;
+    features.value = (await untilDone(fetchVersion)).features;
   } catch (error) {
     isAsked = asProblem(error).isUnknownPath;
   }

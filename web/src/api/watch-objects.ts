@@ -3,7 +3,8 @@ import { call } from './client';
 import { parseJson } from './json';
 import { linesOf } from './lines';
 import { isFinal } from './lost';
-import { asProblem, isAbort, type Problem } from './problem';
+import { Retry } from './outage';
+import { asProblem, type Problem } from './problem';
 import { inTurn } from './turns';
 
 export interface WatchEvent<T> {
@@ -77,6 +78,7 @@ export function watchObjects<T extends Versioned>({
   async function read(signal: AbortSignal): Promise<boolean> {
     const query = queryOf({ ...selectors, resourceVersion: isFresh ? '' : resourceVersion });
     const response = await call(`${path}?${query}`, { headers: { Accept }, signal });
+    retry.succeeded();
     onProblem?.(undefined);
     onOpen?.();
     for await (const line of linesOf(response)) {
@@ -87,6 +89,7 @@ export function watchObjects<T extends Versioned>({
     }
     return true;
   }
+  const retry = new Retry(() => void follow());
   async function follow(): Promise<void> {
     current?.abort();
     const mine = new AbortController();
@@ -94,11 +97,11 @@ export function watchObjects<T extends Versioned>({
     try {
       if (!(await inTurn(mine.signal, read)) && !isFresh) return onEnd();
     } catch (error) {
-      if (mine.signal.aborted || isAbort(error)) return;
+      if (mine.signal.aborted) return;
       const problem = asProblem(error);
       if (problem.status === 410 && !isFresh) return onEnd();
-      onProblem?.(problem);
-      if (isFinal(problem)) return;
+      if (!isFinal(problem)) retry.plan(problem);
+      return onProblem?.(problem);
     }
     // Watches end from time to time, and continue where they ended.
     setTimeout(() => {
@@ -114,6 +117,7 @@ export function watchObjects<T extends Versioned>({
   document.addEventListener('visibilitychange', onVisibility);
   return () => {
     document.removeEventListener('visibilitychange', onVisibility);
+    retry.stop();
     current?.abort();
   };
 }

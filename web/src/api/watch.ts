@@ -3,6 +3,7 @@ import type { ReadonlySignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import { isFinal, isTransient, Lost } from './lost';
 import { getJson } from './objects';
+import { Retry } from './outage';
 import { usePoll } from './poll';
 import { asProblem } from './problem';
 import { watchObjects } from './watch-objects';
@@ -59,6 +60,7 @@ function follow(
 ): () => void {
   let again: ReturnType<typeof setTimeout> | undefined;
   const over = new AbortController();
+  const retry = new Retry(() => void beginAgain());
   const tell = notifier(onChange, isShown, over.signal);
   let stop = begin(resourceVersion);
   function begin(from: string): () => void {
@@ -81,12 +83,10 @@ function follow(
       if (over.signal.aborted) return;
       const problem = asProblem(error);
       lost.set(isTransient(problem));
-      if (!isFinal(problem)) {
-        again = setTimeout(() => void beginAgain(), againMs);
-        return;
-      }
+      if (!isFinal(problem)) return retry.plan(problem);
     }
     if (over.signal.aborted) return;
+    retry.succeeded();
     // The data is loaded after the version was read, so that no change is missed.
     tell();
     again = setTimeout(() => {
@@ -95,6 +95,7 @@ function follow(
   }
   return () => {
     over.abort();
+    retry.stop();
     lost.end();
     stop();
     clearTimeout(again);

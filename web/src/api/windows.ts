@@ -1,5 +1,5 @@
 import { type Signal, signal } from '@preact/signals';
-import { asProblem, isAbort, type Problem } from './problem';
+import { asProblem, type Problem } from './problem';
 import { windowSize } from './window-size';
 
 /** Page of a list as the service returns it. */
@@ -96,7 +96,7 @@ export class Windows<T extends { metadata: { uid: string } }> {
       }
       this.revision.value += 1;
     } catch (error) {
-      if (!isAbort(error)) this.error.value = asProblem(error);
+      if (!mine.signal.aborted) this.error.value = asProblem(error);
     } finally {
       if (this.#running.get(page) === mine) this.#running.delete(page);
     }

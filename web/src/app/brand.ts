@@ -2,6 +2,7 @@
 import { effect, signal } from '@preact/signals';
 import { brandOf } from '../../../src/console/brand';
 import { api, base, bodyOf, storageKey } from '../api/client';
+import { untilDone } from '../api/outage';
 
 const brandKey = storageKey('brand');
 
@@ -38,7 +39,7 @@ export function startBrand(): void {
         `light-dark(color-mix(in srgb, ${light ?? '#1f5fd0'}, #000 15%), color-mix(in srgb, ${dark ?? '#7fb0ff'}, #fff 20%))`,
     );
   });
-  void bodyOf(api.GET('/api/v1/envs')).then(
+  void untilDone(() => bodyOf(api.GET('/api/v1/envs'))).then(
     (variables) => {
       const told = Object.fromEntries(Object.entries(variables).filter(([name]) => name.startsWith('brand.')));
       if (JSON.stringify(told) === JSON.stringify(kept())) return;

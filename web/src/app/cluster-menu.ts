@@ -1,11 +1,9 @@
 /** Kinds of the cluster in the menu: the pinned ones that the cluster has. */
 import { signal } from '@preact/signals';
 import { Bell, Box, Boxes, Briefcase, Database, FileText, FolderTree, type IconNode, KeySquare, Layers, Network, Server } from 'lucide';
-import { useEffect } from 'preact/hooks';
 import { storageKey } from '../api/client';
 import { fetchKinds, isListable, type Kind, kindId, pageOf } from '../api/kinds';
 import { useLoad } from '../api/load';
-import { isTransient } from '../api/lost';
 import { namespace } from './namespace';
 
 const pinsKey = storageKey('pinned-kinds');
@@ -54,18 +52,9 @@ export interface KindEntry {
   icon: IconNode;
 }
 
-const againMs = 5000;
-
 /** Returns undefined before the cluster has answered, or if it cannot: then the menu has no cluster. */
 export function useClusterMenu(): readonly KindEntry[] | undefined {
-  const load = useLoad('kinds', fetchKinds);
-  const [kinds, problem] = [load.data.value, load.error.value];
-  // A cluster that could not be reached is asked again; one that is not offered is not.
-  useEffect(() => {
-    if (!isTransient(problem)) return;
-    const timer = setTimeout(() => void load.reload(), againMs);
-    return () => clearTimeout(timer);
-  }, [problem]);
+  const kinds = useLoad('kinds', fetchKinds).data.value;
   return kinds && pins.value.flatMap((id) => entryOf(kinds, id));
 }
 

@@ -1,5 +1,6 @@
 /** Pages that stay open while the service is upgraded or rolled back. */
 import { base } from '../api/client';
+import { away, Retry } from '../api/outage';
 
 const everyMs = 1_000;
 const maxLooks = 60;
@@ -14,18 +15,21 @@ export function followBuild(): void {
   addEventListener('vite:preloadError', () => void reloadIfReplaced(location.href));
 }
 
-/** Requests the styles again, which browsers have loaded or given up before the first code runs. */
+/** Requests styles again that could not be loaded. The first ones are loaded or given up before this code runs. */
 function repeatStyles(): void {
-  const link = document.querySelector<HTMLLinkElement>('link[rel="stylesheet"]');
-  if (link === null) return;
-  const { href } = link;
-  let looks = 0;
-  const repeat = () => {
-    looks += 1;
-    if (looks <= maxLooks) setTimeout(() => Object.assign(link, { href: `${href}?look=${looks}` }), everyMs);
+  const retries = new WeakMap<HTMLLinkElement, Retry>();
+  const repeat = (link: HTMLLinkElement) => {
+    const [address = ''] = link.href.split('?');
+    const retry = retries.get(link) ?? new Retry(() => Object.assign(link, { href: `${address}?look=${Date.now()}` }));
+    retries.set(link, retry);
+    retry.plan({ status: 0, retryAfter: undefined });
   };
-  link.addEventListener('error', repeat);
-  if (link.sheet === null) repeat();
+  const onError = ({ target }: Event) => {
+    if (target instanceof HTMLLinkElement && target.rel === 'stylesheet') repeat(target);
+  };
+  document.addEventListener('error', onError, true);
+  const first = document.querySelector<HTMLLinkElement>('link[rel="stylesheet"]');
+  if (first?.sheet === null) repeat(first);
 }
 
 /** Replicas of both builds answer during an upgrade, so a look may find the present build. */
@@ -33,7 +37,7 @@ async function reloadIfReplaced(address: string): Promise<void> {
   if (isLooking) return;
   isLooking = true;
   for (let look = 0; look < maxLooks && location.href === address; look += 1) {
-    if (await isReplaced()) return location.reload();
+    if (away.peek() === undefined && (await isReplaced())) return location.reload();
     await new Promise((resolve) => setTimeout(resolve, everyMs));
   }
   isLooking = false;

@@ -3,6 +3,7 @@ import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { api, bodyOf, Refusal, refusals, resumed, type Schemas } from '../api/client';
 import { refetch } from '../api/load';
+import { Retry } from '../api/outage';
 import { asProblem, type Problem } from '../api/problem';
 import { viewed } from '../api/view';
 
@@ -34,6 +35,12 @@ export const forgetRights = (): void => {
   askedAhead.clear();
 };
 
+/** Callbacks of the parts that are shown. */
+const shown = new Set<() => void>();
+const retry = new Retry(() => {
+  for (const ask of shown) ask();
+});
+
 let queue: Map<string, Right> | undefined;
 let sending: Promise<void> = Promise.resolve();
 
@@ -64,9 +71,12 @@ async function askNow(rights: readonly Right[]): Promise<void> {
   try {
     await askAll(rights);
     rightsProblem.value = undefined;
+    retry.succeeded();
   } catch (error) {
     for (const right of rights) askedAhead.delete(keyOf(right));
-    rightsProblem.value = asProblem(error);
+    const problem = asProblem(error);
+    rightsProblem.value = problem;
+    if (problem.isOutage) retry.plan(problem);
   }
 }
 
@@ -123,6 +133,8 @@ export function useRights(rights: readonly Right[]): void {
       clearTimeout(timer);
       timer = setTimeout(() => void askRights(rights), 200);
     };
+    const askNow = () => void askRights(rights);
+    shown.add(askNow);
     const unasked = rights.filter((right) => !askedAhead.delete(keyOf(right)));
     if (unasked.length > 0) void askRights(unasked);
     const onRefusal = (event: Event) => {
@@ -133,6 +145,7 @@ export function useRights(rights: readonly Right[]): void {
     refusals.addEventListener('refusal', onRefusal);
     return () => {
       clearTimeout(timer);
+      shown.delete(askNow);
       removeEventListener('focus', again);
       refusals.removeEventListener('refusal', onRefusal);
     };

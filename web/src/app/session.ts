@@ -3,6 +3,7 @@ import { isReturnPath } from '@atrium/http/return-path.ts';
 import { signal } from '@preact/signals';
 import { api, base, bodyOf, Refusal, refusals, resumed, type Schemas, storageKey } from '../api/client';
 import { forgetLoads } from '../api/load';
+import { untilDone } from '../api/outage';
 import { asProblem, Problem, type StepUp } from '../api/problem';
 import type { paths } from '../api/schema';
 import { forgetView, stopView, viewed } from '../api/view';
@@ -110,8 +111,13 @@ async function goOnToLogin(): Promise<void> {
   if (person.value === undefined || Object.keys(wanted).length > 0) await logIn(`${base.pathname}?${againKey}`, wanted);
 }
 
-/** Completes a login or logout for which the identity provider has redirected the browser here, then loads the user. */
-export async function startSession(): Promise<void> {
+/**
+ * Completes a login or logout for which the identity provider has redirected the browser here, then loads the user. An outage ends no
+ * session.
+ *
+ * @param onOutage called while the user cannot be loaded
+ */
+export async function startSession(onOutage: () => void): Promise<void> {
   refusals.addEventListener('refusal', (event) => {
     if (event instanceof Refusal) void onRefusal(event.problem);
   });
@@ -119,7 +125,7 @@ export async function startSession(): Promise<void> {
   sessionStorage.removeItem(leftKey);
   const problem = await finishVisit().then(() => undefined, asProblem);
   try {
-    if (person.value === undefined) await readPerson();
+    if (person.value === undefined) await untilDone(readPerson, onOutage);
     if (problem === undefined && !wasCancelled.value) return await goOnToLogin();
   } catch (error) {
     loginProblem.value = asProblem(error);
@@ -233,7 +239,7 @@ async function onRefusal(problem: Problem): Promise<void> {
 /** Follows a login in another tab. The same user continues; for another user the page is reloaded. */
 export async function followLogin(uid: string): Promise<void> {
   if (person.value !== undefined && person.value.uid !== uid) location.reload();
-  else await readPerson();
+  else await untilDone(readPerson);
 }
 
 /**

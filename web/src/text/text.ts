@@ -4,6 +4,8 @@ import { first, type Pack, packs } from 'virtual:texts';
 import { durationParts } from '@atrium/objects/duration.ts';
 import { signal } from '@preact/signals';
 import { createInstance } from 'i18next';
+import { untilDone } from '../api/outage';
+import { setWords } from '../api/problem';
 import type en from './en.json';
 
 type Words = keyof typeof en;
@@ -38,6 +40,8 @@ export const t = (key: Key, values: Record<string, unknown> = {}): string => {
   void language.value;
   return texts.t(key, values);
 };
+
+setWords(t);
 
 /** Returns the text whose key contains a value, or the value itself if there is no such text. */
 export const tOf = (prefix: string, value: string): string => {
@@ -136,7 +140,8 @@ export async function startLanguage(): Promise<void> {
   const chosen = [localStorage.getItem(languageKey) ?? '', ...navigator.languages].map(ownOf).find((id) => id !== undefined);
   if (chosen === undefined || chosen === 'en') return;
   starting = chosen;
-  await setLanguage(chosen, { keep: false }).catch(() => undefined);
+  const speak = () => setLanguage(chosen, { keep: false });
+  await speak().catch(() => void untilDone(speak));
   starting = undefined;
 }
 

@@ -5,10 +5,10 @@ import { fetchOffered } from '../../../api/offered';
 import { setTitle } from '../../../app/brand';
 import { listRights } from '../../../app/list-rights';
 import type { PageProps } from '../../../app/page-props';
-import { may, useRights } from '../../../app/rights';
+import { askRights, may, rightsProblem, useRights } from '../../../app/rights';
 import { loadTexts } from '../../../text/text';
 import { Loaded } from '../../../ui/loaded';
-import { Skeleton } from '../../../ui/state';
+import { Failure, Skeleton } from '../../../ui/state';
 import { OfKind } from '../use-kind';
 import type { ListProps, ListRights } from './list-frame';
 import { MyNamespaces } from './my-namespaces';
@@ -70,7 +70,13 @@ function ListOf({ kind, kinds, namespace, rights }: ListProps & { kinds: readonl
       <header class="page-head">
         <h1 tabIndex={-1}>{kind.title}</h1>
       </header>
-      {isKnown ? none : <Skeleton rows={12} />}
+      {isKnown ? none : <Unknown rights={rights} />}
     </>
   );
+}
+
+/** Shown until the rights are known, which decide how the list is read. */
+function Unknown({ rights }: { rights: ListRights }) {
+  const problem = rightsProblem.value;
+  return problem ? <Failure problem={problem} onRetry={() => void askRights(Object.values(rights))} /> : <Skeleton rows={12} />;
 }

@@ -4,9 +4,10 @@ import { type ObjectState, objectState } from '@atrium/objects/object-state.ts';
 import { type Signal, signal } from '@preact/signals';
 import { apiPath, type Kind } from '../../../api/kinds';
 import { listPath, pageSize, type Selection, tableAccept } from '../../../api/list-path';
-import { isFinal, Lost, retryMs } from '../../../api/lost';
+import { isFinal, Lost } from '../../../api/lost';
 import { asTable, getJson, keyOf, type Metadata, type ServerTable, type TableColumn, type TableRow } from '../../../api/objects';
-import { asProblem, isAbort, Problem } from '../../../api/problem';
+import { Retry } from '../../../api/outage';
+import { asProblem, Problem } from '../../../api/problem';
 import { hasStateColumn, rowObjects } from '../../../api/stated-kinds';
 import { type WatchEvent, watchObjects } from '../../../api/watch-objects';
 import { t } from '../../../text/text';
@@ -52,7 +53,7 @@ export class TableList {
   #reading: AbortController | undefined;
   #unfollow: (() => void) | undefined;
   #mayFollow = false;
-  #again: ReturnType<typeof setTimeout> | undefined;
+  readonly #retry = new Retry(() => void this.refresh());
   #drawing: ReturnType<typeof setTimeout> | undefined;
 
   /** @param least number of rows that are read at first, if there are so many */
@@ -79,7 +80,7 @@ export class TableList {
     this.#reading?.abort();
     this.#unfollow?.();
     this.#unfollow = undefined;
-    clearTimeout(this.#again);
+    this.#retry.stop();
     clearTimeout(this.#drawing);
     this.lost.end();
   }
@@ -123,7 +124,7 @@ export class TableList {
   /** @param wanted number of rows to read, if there are as many; one page by default */
   async #read(from: string, wanted = 0): Promise<void> {
     this.#reading?.abort();
-    clearTimeout(this.#again);
+    this.#retry.stop();
     const mine = new AbortController();
     this.#reading = mine;
     this.isBusy.value = true;
@@ -144,11 +145,12 @@ export class TableList {
       this.remaining.value = this.#continue !== '';
       this.#version = table.metadata.resourceVersion;
       this.error.value = undefined;
+      this.#retry.succeeded();
       this.lost.end();
       this.#settle();
       this.#follow();
     } catch (error) {
-      if (!mine.signal.aborted && !isAbort(error)) this.#fail(asProblem(error));
+      if (!mine.signal.aborted) this.#fail(asProblem(error));
     } finally {
       if (this.#reading === mine) this.isBusy.value = false;
     }
@@ -169,9 +171,9 @@ export class TableList {
 
   #fail(problem: Problem): void {
     this.error.value = problem;
-    if (this.#rows === undefined || isFinal(problem)) return;
-    this.lost.begin();
-    this.#again = setTimeout(() => void this.refresh(), retryMs(problem));
+    if (isFinal(problem)) return;
+    if (this.#rows !== undefined) this.lost.begin();
+    this.#retry.plan(problem);
   }
 
   #settle(): void {

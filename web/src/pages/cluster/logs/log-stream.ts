@@ -1,7 +1,8 @@
 /** Log of a container by WebSocket. A lost connection is resumed where it ended. */
 import { call } from '../../../api/client';
 import { isFinal } from '../../../api/lost';
-import { asProblem, Problem } from '../../../api/problem';
+import { Retry } from '../../../api/outage';
+import { asProblem, noAnswer, Problem } from '../../../api/problem';
 import { socketAt } from '../../../api/socket';
 import { viewed } from '../../../api/view';
 import { t } from '../../../text/text';
@@ -10,7 +11,6 @@ import { t } from '../../../text/text';
 const normalClosure = 1000;
 /** The service closes a log with this code when its right or credential ends. */
 const policyViolation = 1008;
-const [firstPauseMs, longestPauseMs] = [1000, 30_000];
 /** Number of lines that a stream begins with if no age is chosen. */
 export const tailLines = 1000;
 
@@ -40,8 +40,10 @@ class LogStream {
   readonly #options: LogStreamOptions;
   readonly #isView = viewed.peek() !== undefined;
   #isLeft = false;
-  #pauseMs = firstPauseMs;
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  #lastTime: string | undefined;
+  readonly #retry = new Retry(() => {
+    this.#stopReading = this.#begin(this.#lastTime);
+  });
   #stopReading: () => void;
 
   constructor(options: LogStreamOptions) {
@@ -51,7 +53,7 @@ class LogStream {
 
   stop(): void {
     this.#isLeft = true;
-    clearTimeout(this.#timer);
+    this.#retry.stop();
     this.#stopReading();
   }
 
@@ -79,7 +81,7 @@ class LogStream {
     socket.onclose = ({ code }) => {
       if (this.#isLeft) return;
       if (wasOpen && code === normalClosure) onEnd();
-      else void (wasOpen && code !== policyViolation ? this.#again() : this.#refused());
+      else void (wasOpen && code !== policyViolation ? this.#again(noAnswer()) : this.#refused());
     };
     return () => socket.close();
   }
@@ -102,7 +104,7 @@ class LogStream {
   }
 
   #take(data: ArrayBuffer): void {
-    this.#pauseMs = firstPauseMs;
+    this.#retry.succeeded();
     this.#options.onData(data);
   }
 
@@ -116,15 +118,12 @@ class LogStream {
 
   #failed(problem: Problem): void {
     if (isFinal(problem)) this.#options.onEnd(problem);
-    else this.#again();
+    else this.#again(problem);
   }
 
-  #again(): void {
-    const lastTime = this.#options.onLost();
-    this.#timer = setTimeout(() => {
-      this.#stopReading = this.#begin(lastTime);
-    }, this.#pauseMs);
-    this.#pauseMs = Math.min(2 * this.#pauseMs, longestPauseMs);
+  #again(problem: Problem): void {
+    this.#lastTime = this.#options.onLost();
+    this.#retry.plan(problem);
   }
 }
 
