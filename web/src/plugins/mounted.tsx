@@ -1,7 +1,8 @@
 import { useSignal } from '@preact/signals';
 import { CircleAlert, RefreshCw } from 'lucide';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type { Mount, Ref } from '../../template/atrium-console';
+import { Retry } from '../api/outage';
 import { asProblem } from '../api/problem';
 import { nameOf } from '../app/extensions';
 import { useRights } from '../app/rights';
@@ -24,6 +25,12 @@ export function Mounted({ plugin, mount, path, of: ref }: MountedProps) {
   const host = useRef<HTMLDivElement>(null);
   const problem = useSignal<string | undefined>(undefined);
   const attempt = useSignal(0);
+  const again = () => {
+    problem.value = undefined;
+    attempt.value += 1;
+  };
+  const retry = useMemo(() => new Retry(again), []);
+  useEffect(() => () => retry.stop(), []);
   const key = `${plugin} ${path} ${attempt.value} ${JSON.stringify(ref ?? null)}`;
 
   useEffect(() => {
@@ -36,7 +43,10 @@ export function Mounted({ plugin, mount, path, of: ref }: MountedProps) {
     root.append(place);
     let clean: (() => void) | undefined;
     const fail = (error: unknown) => {
-      if (!leave.signal.aborted) problem.value = asProblem(error).message;
+      if (leave.signal.aborted) return;
+      const failed = asProblem(error);
+      problem.value = failed.message;
+      if (failed.isOutage) retry.plan(failed);
     };
     try {
       const result = mount(place, { path, signal: leave.signal, ...(ref && { ref }) });
@@ -56,17 +66,7 @@ export function Mounted({ plugin, mount, path, of: ref }: MountedProps) {
     };
   }, [key]);
 
-  if (problem.value !== undefined)
-    return (
-      <PluginFailure
-        plugin={plugin}
-        message={problem.value}
-        onRetry={() => {
-          problem.value = undefined;
-          attempt.value += 1;
-        }}
-      />
-    );
+  if (problem.value !== undefined) return <PluginFailure plugin={plugin} message={problem.value} onRetry={again} />;
   return <div key={key} ref={host} class="plugin" />;
 }
 

@@ -4,6 +4,7 @@
  * cluster-wide permission.
  */
 import { api, bodyOf } from '../api/client';
+import { untilDone } from '../api/outage';
 import { asProblem } from '../api/problem';
 import { isWithoutPlugins, type PluginState, pluginStates } from '../app/extensions';
 import { t } from '../text/text';
@@ -26,7 +27,7 @@ const list = (signal: AbortSignal) => bodyOf(api.GET('/api/v1/console-plugins', 
 
 async function startAll(stop: AbortSignal): Promise<void> {
   try {
-    const { plugins, items } = await list(stop);
+    const { plugins, items } = await untilDone(() => list(stop));
     const first = plugins.map(({ name, displayName }): PluginState => ({ name, displayName, state: 'loading' }));
     pluginStates.value = new Map(first.map((state) => [state.name, state]));
     if (plugins.length > 0) await (await import('./run')).runPlugins(plugins, items, stop);

@@ -1,8 +1,9 @@
 import { useSignal, useSignalEffect } from '@preact/signals';
 import type { ComponentType } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { resumed } from '../api/client';
 import { useLoad } from '../api/load';
+import { Retry, untilDone } from '../api/outage';
 import { asProblem, type Problem } from '../api/problem';
 import { useFeature } from '../api/version';
 import { AskFor } from '../app/ask';
@@ -18,6 +19,7 @@ import { Failure, refusal, Skeleton } from '../ui/state';
 import { Toasts } from '../ui/toast';
 import { lookAhead } from './ahead';
 import { Asked } from './asked';
+import { Away } from './away';
 import { Ended } from './ended';
 import { Overlays } from './overlays';
 import { loadPage, routeOf } from './pages';
@@ -40,7 +42,7 @@ function OwnAccess() {
   useEffect(() => {
     if (!isOn || record === undefined) return;
     return afterPaint(async () => {
-      const { followOwnAccess } = await import('./follow-own-access');
+      const { followOwnAccess } = await untilDone(() => import('./follow-own-access'));
       return followOwnAccess(record, isLive);
     });
   }, [isOn, isLive, record, resumed.value]);
@@ -56,13 +58,20 @@ function Due() {
 export function App() {
   useSignalEffect(() => {
     if (person.value === undefined || isPasswordDue.value) return;
-    return afterPaint(async () => (await import('../plugins/start')).startPlugins());
+    return afterPaint(async () => (await untilDone(() => import('../plugins/start'))).startPlugins());
   });
   if (person.value === undefined) return <Start />;
   if (isPasswordDue.value) return <Due />;
   return (
     <>
-      <Shell strip={<OwnAccess />}>
+      <Shell
+        strip={
+          <>
+            <Away />
+            <OwnAccess />
+          </>
+        }
+      >
         <CurrentPage />
       </Shell>
       <Ended />
@@ -104,6 +113,7 @@ function CurrentPage() {
   const problem = useSignal<Problem | undefined>(undefined);
   const attempt = useSignal(0);
   const isMissing = useSignal(false);
+  const retry = useMemo(() => new Retry(() => attempt.value++), []);
 
   useSignalEffect(() => {
     void attempt.value;
@@ -117,15 +127,20 @@ function CurrentPage() {
       (Page) => {
         if (isOld) return;
         problem.value = undefined;
+        retry.succeeded();
         loaded.value = { Page, pattern: route.pattern, params };
         setTitle(t(route.title));
       },
       (error: unknown) => {
-        if (!isOld) problem.value = asProblem(error);
+        if (isOld) return;
+        const failed = asProblem(error);
+        problem.value = failed;
+        if (failed.isOutage) retry.plan(failed);
       },
     );
     return () => {
       isOld = true;
+      retry.stop();
     };
   });
 

@@ -10,8 +10,9 @@ import { may, useRights } from '../app/rights';
 import { navigate } from '../app/router';
 import { logOut } from '../app/session';
 import { densities, density, theme } from '../app/theme';
-import { language, languages, setLanguage, t } from '../text/text';
+import { language, languages, t } from '../text/text';
 import { toast } from '../ui/toast';
+import { chooseLanguage } from './language-choice';
 import { useMenu } from './menu';
 
 export interface Command {
@@ -100,7 +101,7 @@ function actions(isOn: (feature: string) => boolean): Command[] {
     ),
     ...Object.entries(languages.value)
       .filter(([id]) => id !== language.value)
-      .map(([id, label]) => command(id, `${t('shell.language')}: ${label}`, () => void setLanguage(id))),
+      .map(([id, label]) => command(id, `${t('shell.language')}: ${label}`, () => chooseLanguage(id))),
     command('keys', t('keys.title'), () => openOverlay('keys'), Keyboard),
     command('log out', t('shell.logOut'), () => void logOut().catch((error: unknown) => toast('bad', asProblem(error).message)), LogOut),
   ];

@@ -1,7 +1,9 @@
 import { useSignal, useSignalEffect } from '@preact/signals';
 import type { ComponentType } from 'preact';
+import { asProblem } from '../api/problem';
 import { overlay } from '../app/keys';
 import { loadTexts } from '../text/text';
+import { toast } from '../ui/toast';
 
 interface OverlayProps {
   onClose: () => void;
@@ -37,8 +39,10 @@ export function Overlays() {
       (Part) => {
         if (overlay.peek() === wanted) shown.value = { id: wanted.id, Part };
       },
-      () => {
-        if (overlay.peek() === wanted) overlay.value = undefined;
+      (error: unknown) => {
+        if (overlay.peek() !== wanted) return;
+        overlay.value = undefined;
+        toast('bad', asProblem(error).message);
       },
     );
   });

@@ -10,11 +10,12 @@ import { href, navigate, path } from '../app/router';
 import { logOut, person } from '../app/session';
 import { densities, density, type Theme, theme, themes } from '../app/theme';
 import { offerLanguages } from '../text/offer-languages';
-import { language, languages, setLanguage, t } from '../text/text';
+import { language, languages, t } from '../text/text';
 import { Button } from '../ui/button';
 import { Icon } from '../ui/icon';
 import { Menu, type MenuItem } from '../ui/menu';
 import { forgetMessages, messages, toast } from '../ui/toast';
+import { chooseLanguage } from './language-choice';
 import { Logo } from './logo';
 import { type Sections, type ShownEntry, useMenu } from './menu';
 import { NamespaceChoice } from './namespace-choice';
@@ -68,7 +69,7 @@ function TopBar({ strip }: { strip: ComponentChildren }) {
       label,
       isChecked: language.value === id,
       ...(language.value === id && { icon: Check }),
-      act: () => void setLanguage(id),
+      act: () => chooseLanguage(id),
     }),
   );
   return (

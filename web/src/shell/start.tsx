@@ -8,6 +8,7 @@ import { logIn, loginProblem, wasCancelled } from '../app/session';
 import { t } from '../text/text';
 import { Button } from '../ui/button';
 import { Causes, Notice } from '../ui/state';
+import { Away } from './away';
 import { Logo } from './logo';
 
 /** Start page of visitors without a session. */
@@ -29,6 +30,7 @@ export function Start() {
   const buttons = buttonsFor(issuers.data.value?.items, issuers.error.value !== undefined);
   return (
     <main class="start">
+      <Away />
       <Logo size={56} />
       <h1>{brandTitle()}</h1>
       <p class="muted">{t('start.what')}</p>

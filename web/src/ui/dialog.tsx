@@ -10,6 +10,9 @@ interface DialogProps {
 /** A form sets it while its dialog must stay open. */
 export const StaysOpen = createContext({ current: false });
 
+/** Closes the dialog around content that may have no button for it; unset within a form, which has one. */
+export const Closing = createContext<(() => void) | undefined>(undefined);
+
 /** Shows a dialog above the page while it is mounted. The browser keeps the focus in it and restores it afterwards. */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const id = useId();
@@ -29,7 +32,9 @@ export function Dialog({ title, onClose, children }: DialogProps) {
       onClose={close}
     >
       <h2 id={id}>{title}</h2>
-      <StaysOpen.Provider value={staysOpen}>{children}</StaysOpen.Provider>
+      <StaysOpen.Provider value={staysOpen}>
+        <Closing.Provider value={onClose}>{children}</Closing.Provider>
+      </StaysOpen.Provider>
     </dialog>
   );
 }

@@ -4,11 +4,12 @@ import { type Signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { createContext, h } from 'preact';
 import { useContext, useEffect, useId, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
-import { asProblem, type Problem } from '../api/problem';
+import { away } from '../api/outage';
+import { asProblem, noAnswer, type Problem } from '../api/problem';
 import { t } from '../text/text';
 import { Button } from './button';
 import { Combobox, type Suggestion } from './combobox';
-import { StaysOpen } from './dialog';
+import { Closing, StaysOpen } from './dialog';
 import { ProblemNotice } from './state';
 import { useUnmountSignal } from './unmount-signal';
 
@@ -48,7 +49,8 @@ export function Form(props: FormProps) {
   const form = useRef<HTMLFormElement>(null);
   const signal = useUnmountSignal();
   const staysOpen = useContext(StaysOpen);
-  const isKept = isShownOnce && isBusy.value;
+  const isUnanswered = isBusy.value && away.value !== undefined;
+  const isKept = isShownOnce && isBusy.value && !isUnanswered;
   useLayoutEffect(() => {
     staysOpen.current = isKept;
     return () => {
@@ -78,7 +80,8 @@ export function Form(props: FormProps) {
   return (
     <Current.Provider value={{ problem: problem.value, names, focusWrong }}>
       <form ref={form} class="form" onSubmit={(event) => void submit(event)}>
-        {children}
+        <Closing.Provider value={undefined}>{children}</Closing.Provider>
+        {isUnanswered && <ProblemNotice of={noAnswer().ofWrite()} />}
         {problem.value && !isSaidAtFields && <ProblemNotice of={problem.value} />}
         <div class="buttons">
           <Button kind={kind} type="submit" isBusy={isBusy.value} isDisabled={isDisabled}>

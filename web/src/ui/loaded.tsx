@@ -1,5 +1,9 @@
 import type { ComponentChildren } from 'preact';
+import { useContext } from 'preact/hooks';
 import type { Load } from '../api/load';
+import { t } from '../text/text';
+import { Button } from './button';
+import { Closing } from './dialog';
 import { Failure, Held, Old, Skeleton } from './state';
 
 interface LoadedProps<T> {
@@ -12,7 +16,13 @@ interface LoadedProps<T> {
 /** States of a load around its content: loading, failed, and failed with earlier content. */
 export function Loaded<T>({ load, lost, children }: LoadedProps<T>) {
   const [data, problem] = [load.data.value, load.error.value];
-  if (data === undefined) return problem ? <Failure problem={problem} onRetry={() => void load.reload()} /> : <Skeleton />;
+  if (data === undefined)
+    return (
+      <>
+        {problem ? <Failure problem={problem} onRetry={() => void load.reload()} /> : <Skeleton />}
+        <WayOut />
+      </>
+    );
   return (
     <>
       <Old problem={problem} lost={lost} onRetry={() => void load.reload()} />
@@ -20,5 +30,19 @@ export function Loaded<T>({ load, lost, children }: LoadedProps<T>) {
         {children(data)}
       </Held>
     </>
+  );
+}
+
+/** Cancels a dialog whose content is not there. */
+export function WayOut() {
+  const close = useContext(Closing);
+  return (
+    close && (
+      <div class="buttons">
+        <Button kind="quiet" onClick={close}>
+          {t('action.cancel')}
+        </Button>
+      </div>
+    )
   );
 }

@@ -2,6 +2,7 @@
 import { CircleAlert, Inbox, RefreshCw, ShieldX } from 'lucide';
 import type { ComponentChildren, ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { away } from '../api/outage';
 import type { Problem } from '../api/problem';
 import { refusedRight } from '../app/refused-right';
 import type { Right } from '../app/rights';
@@ -55,11 +56,14 @@ export function Failure({ problem, onRetry, children }: FailureProps) {
       </RefusedState>
     );
   }
+  const title = problem.isNotFound ? t('state.missing') : problem.status === 0 && problem.isOutage ? problem.message : t('state.failed');
   return (
-    <div class="state" role="alert">
+    // The strip below the header tells of a service that does not answer, once.
+    <div class="state" role={away.value ? undefined : 'alert'}>
       <Icon of={CircleAlert} size={24} />
-      <p class="strong">{problem.isNotFound ? t('state.missing') : problem.status === 0 ? t('state.unreachable') : t('state.failed')}</p>
-      <p class="muted">{problem.message}</p>
+      <p class="strong">{title}</p>
+      {problem.message !== title && <p class="muted">{problem.message}</p>}
+      {problem.isOutage && <p class="muted">{t('state.again')}</p>}
       {problem.requestId && (
         <p class="muted small">
           {t('state.request')} <code>{problem.requestId}</code>
@@ -120,9 +124,10 @@ interface OldProps {
   onRetry: () => void;
 }
 
-/** Notice above outdated content, which is greyed. */
+/** Notice above outdated content, which is greyed. The shell tells of a service that does not answer. */
 export const Old = ({ lost, problem, onRetry }: OldProps) =>
-  (lost ?? problem) !== undefined && (
+  (lost ?? problem) !== undefined &&
+  away.value === undefined && (
     <Notice kind={lost ? 'warn' : 'bad'}>
       <div class="beside">
         <p>

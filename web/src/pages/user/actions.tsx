@@ -19,8 +19,8 @@ import { Button } from '../../ui/button';
 import { Copy } from '../../ui/copy';
 import { Dialog } from '../../ui/dialog';
 import { Field, Form } from '../../ui/form';
+import { Loaded } from '../../ui/loaded';
 import { Menu, type MenuItem } from '../../ui/menu';
-import { Failure, Skeleton } from '../../ui/state';
 import { toast } from '../../ui/toast';
 import { refOfUser } from '../users/query';
 import { setDisabled } from '../users/writes';
@@ -156,7 +156,7 @@ function ViewAsUser({ user, onClose }: ActionProps) {
     return <ViewAs title={title} user={found.subjectName || subjectOf(user)} groups={found.groups} record={name} onClose={onClose} />;
   return (
     <Dialog title={title} onClose={onClose}>
-      {load.error.value ? <Failure problem={load.error.value} onRetry={() => void load.reload()} /> : <Skeleton rows={2} />}
+      <Loaded load={load}>{() => null}</Loaded>
     </Dialog>
   );
 }

@@ -3,6 +3,7 @@ import { useLoad } from '../../api/load';
 import { t } from '../../text/text';
 import { Dialog } from '../../ui/dialog';
 import { Form } from '../../ui/form';
+import { WayOut } from '../../ui/loaded';
 import { Failure, Notice, Skeleton } from '../../ui/state';
 import { toast } from '../../ui/toast';
 
@@ -28,11 +29,15 @@ export function Sync({ onClose, onDone }: { onClose: () => void; onDone: () => v
   return (
     <Dialog title={t('sync.title')} onClose={onClose}>
       {load.error.value ? (
-        <Failure problem={load.error.value} onRetry={() => void load.reload()} />
+        <>
+          <Failure problem={load.error.value} onRetry={() => void load.reload()} />
+          <WayOut />
+        </>
       ) : result === undefined ? (
         <>
           <p class="muted">{t('sync.trying')}</p>
           <Skeleton rows={2} />
+          <WayOut />
         </>
       ) : (
         <Form action={t('sync.do', { added, changed, gone })} onSubmit={run} onCancel={onClose}>

@@ -10,6 +10,7 @@ import { navigate } from '../../../app/router';
 import { t } from '../../../text/text';
 import { Dialog } from '../../../ui/dialog';
 import { Field, Form } from '../../../ui/form';
+import { WayOut } from '../../../ui/loaded';
 import { Skeleton } from '../../../ui/state';
 import { AsKubectl } from '../as-kubectl';
 import { runsOf } from '../containers';
@@ -41,7 +42,14 @@ export function DebugDialog({ kind, pod, onClose }: DebugProps) {
   const isKnown = load.data.value !== undefined || load.error.value !== undefined;
   return (
     <Dialog title={t('debug.title', { name: pod.metadata.name })} onClose={onClose}>
-      {isKnown ? <DebugForm {...{ kind, pod, onClose }} image={load.data.value?.['debug.image'] || usualImage} /> : <Skeleton rows={4} />}
+      {isKnown ? (
+        <DebugForm {...{ kind, pod, onClose }} image={load.data.value?.['debug.image'] || usualImage} />
+      ) : (
+        <>
+          <Skeleton rows={4} />
+          <WayOut />
+        </>
+      )}
     </Dialog>
   );
 }
