@@ -24,9 +24,15 @@ const withoutOptimizer = '--js-flags=--no-turbofan --no-maglev';
 /** Timeout against hanging on a busy machine, not a bound of speed. */
 const patienceMs = 120_000;
 
-/** Starts a headless browser that contacts only the opened pages. @throws Error with the way to install one */
-export async function startChromium(): Promise<Browser> {
-  const browser = await chromium.launch({ executablePath: executable(), args: [...args, withoutOptimizer], timeout: patienceMs });
+/**
+ * Starts a headless browser that contacts only the opened pages.
+ *
+ * @param further arguments of the program
+ * @throws Error with the way to install one
+ */
+export async function startChromium(...further: string[]): Promise<Browser> {
+  const all = [...args, withoutOptimizer, ...further];
+  const browser = await chromium.launch({ executablePath: executable(), args: all, timeout: patienceMs });
   browser.on('context', (context) => context.setDefaultTimeout(patienceMs));
   return browser;
 }
