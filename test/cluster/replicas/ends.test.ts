@@ -1,6 +1,6 @@
 /** Ends of access after the leader was killed: another replica makes them, before the Lease of the leader expires. */
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { after, afterEach, before, describe, it } from 'mocha';
 import { z } from 'zod';
 import { AccessRequests, aPolicy, mergePatch, policiesPath, user } from '../../service/access-requests/support.ts';
 import { aBinding, aNamespace, Bindings, bindingsPath } from '../../service/bindings/support.ts';
@@ -36,6 +36,9 @@ describe('access whose end comes after the leader was killed by SIGKILL', () => 
     await admin.apply(aNamespace('shop'), ...['alice', 'bob'].map((name) => aUser(`${name}@example.com`, { subjectName: name })));
   });
   after(() => service?.stop());
+  afterEach(async () => {
+    if (service.replicas.length < 2) await service.startReplica();
+  });
 
   const leaseOf = async (name: string) =>
     leaseSpec.parse((await service.admin.call('GET', `/apis/coordination.k8s.io/v1/namespaces/${serviceNamespace}/leases/${name}`)).body)
@@ -73,7 +76,6 @@ describe('access whose end comes after the leader was killed by SIGKILL', () => 
     await isEndedBy(survivor, { name: 'short', lease, left });
     expect(await bindings.bound('long')).to.deep.equal(['User jane']);
     await bindings.until('short', 'Expired');
-    await service.startReplica();
   });
 
   it('ends the access of a request whose policy is deleted', async () => {
@@ -99,6 +101,5 @@ describe('access whose end comes after the leader was killed by SIGKILL', () => 
     await isEndedBy(survivor, { name, lease, left });
     const { status } = await access.untilPhase(request.body, 'Ended');
     expect(status).to.include({ reason: 'PolicyChanged' });
-    await service.startReplica();
   });
 });
