@@ -1,8 +1,7 @@
 /** The access of a request: one UserBinding of the service's account, whose name follows from the UID of the request. */
 import { timestamp } from '@atrium/kubernetes/clock.ts';
 import { ServiceResource } from '@atrium/kubernetes/resource-client.ts';
-import { timedOut } from '@atrium/objects/status.ts';
-import { readUserBindingRow } from '../bindings/ends.ts';
+import { leaderMs, readUserBindingRow, removeRoles } from '../bindings/ends.ts';
 import type { UserBindingRow } from '../bindings/row.ts';
 import { bindingFinalizer, userBindingApiVersion, userBindingKind } from '../bindings/schema.ts';
 import type { Services } from '../services.ts';
@@ -12,9 +11,8 @@ import { bindingNameOf, type RequestRow, type RequestSpec } from './request.ts';
 import { lapseReasonOf, rulesHashOf, timeLapseOf, unselected } from './standing.ts';
 import { finalStatus, type Transition, transition } from './status-writer.ts';
 
-/** Bounds of the waits of a request for RBAC. */
+/** Bound of the wait of a request for its RBAC. */
 const givenWithinMs = 3_000;
-const takenWithinMs = 5_000;
 
 /** Returns begin and end of the access, in whole seconds. */
 export function periodOf({ notBefore, durationSeconds }: RequestSpec, now: Date): Required<Pick<Transition, 'begin' | 'until'>> {
@@ -135,7 +133,7 @@ export async function removeBinding({ services, bindings }: AccessContext, row: 
   await resource.remove(bindingNameOf(row), { propagationPolicy: 'Background', signal });
 }
 
-/** Removes the access of a request, and waits until its RBAC is gone. @throws StatusError 503, 504 */
+/** Removes the access of a request, and returns once its RBAC is gone, also while no replica leads. @throws StatusError 503, 504 */
 export async function removeAccess(context: AccessContext, row: RequestRow, signal: AbortSignal): Promise<void> {
   const { bindings, services } = context;
   const name = bindingNameOf(row);
@@ -143,6 +141,8 @@ export async function removeAccess(context: AccessContext, row: RequestRow, sign
   if (bindings.get(name) === undefined && (await storedBinding(services, row, signal)) !== undefined)
     await bindings.waitForWrite(() => bindings.get(name) !== undefined, signal);
   await removeBinding(context, row, signal);
-  const isGone = await bindings.until(() => bindings.get(name) === undefined, takenWithinMs, signal);
-  if (!isGone) throw timedOut('kubernetes');
+  await bindings.until(() => bindings.get(name) === undefined, leaderMs, signal);
+  const left = bindings.get(name);
+  // The UserBinding stays until a leader removes its finalizer.
+  if (left !== undefined) await removeRoles(services.client, left, signal);
 }

@@ -11,7 +11,7 @@ import { type UserBindingRow, userBindingRow } from './row.ts';
 import { bindingFinalizer, bindingLabel, bindingLabelValue, userBindingKind } from './schema.ts';
 
 /** Time in which the leader ends a UserBinding. Other replicas begin within another second, not all at once. */
-const leaderMs = 2_000;
+export const leaderMs = 2_000;
 const spreadMs = 1_000;
 const workers = 2;
 
@@ -122,27 +122,26 @@ export class BindingEnds {
         preconditions: { uid },
         signal,
       });
-    const deleted = await this.#removeRoles(owner, signal);
+    const deleted = await removeRoles(client, owner, signal);
     if (deleted > 0) log.info({ userBinding: name, deleted }, 'role bindings of an ended UserBinding deleted in place of the leader');
   }
+}
 
-  /** @returns the number of deleted bindings */
-  async #removeRoles(owner: UserBindingRow, signal: AbortSignal): Promise<number> {
-    const { client } = this.#services;
-    const selection = {
-      labelSelector: `${bindingLabel}=${bindingLabelValue(owner.name)}`,
-      fieldSelector: `metadata.name=${managedName(owner)}`,
-    };
-    let deleted = 0;
-    for (const everywhere of [managedKind(''), rolesOfNamespaces])
-      for await (const object of new ServiceResource(client, everywhere).list(selection, signal)) {
-        const { name, namespace, uid, ...row } = managedRow(object);
-        if (!isManagedFor({ name, ...row }, owner)) continue;
-        await new ServiceResource(client, managedKind(namespace)).remove(name, { preconditions: { uid }, signal });
-        deleted += 1;
-      }
-    return deleted;
-  }
+/** Deletes the RBAC of a UserBinding, in place of the leader. @returns the number of deleted bindings; @throws StatusError 503, 504 */
+export async function removeRoles(client: ServiceClient, owner: UserBindingRow, signal: AbortSignal): Promise<number> {
+  const selection = {
+    labelSelector: `${bindingLabel}=${bindingLabelValue(owner.name)}`,
+    fieldSelector: `metadata.name=${managedName(owner)}`,
+  };
+  let deleted = 0;
+  for (const everywhere of [managedKind(''), rolesOfNamespaces])
+    for await (const object of new ServiceResource(client, everywhere).list(selection, signal)) {
+      const { name, namespace, uid, ...row } = managedRow(object);
+      if (!isManagedFor({ name, ...row }, owner)) continue;
+      await new ServiceResource(client, managedKind(namespace)).remove(name, { preconditions: { uid }, signal });
+      deleted += 1;
+    }
+  return deleted;
 }
 
 /** Reads a UserBinding from the API server. @throws StatusError 503, 504 */

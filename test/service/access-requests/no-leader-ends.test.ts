@@ -13,7 +13,7 @@ import { AccessRequests, aPolicy, mergePatch, policiesPath, type Request, user }
 const usersPath = '/apis/auth.platform.io/v1/users';
 
 /** Requesters, each with a policy of the same name. */
-const requesters = ['alice', 'carol', 'viewer', 'manager'] as const satisfies readonly Person[];
+const requesters = ['alice', 'carol', 'viewer', 'manager', 'nobody'] as const satisfies readonly Person[];
 
 for (const leases of [['atrium-access-requests'], ['atrium-access-requests', 'atrium-user-bindings']])
   describe(`access while no replica leads ${leases.join(' and ')}`, () => {
@@ -21,6 +21,7 @@ for (const leases of [['atrium-access-requests'], ['atrium-access-requests', 'at
     const given = new Map<Person, Request>();
     let access: AccessRequests;
     let bindings: Bindings;
+    let at = '';
     let stopHolding = async () => {};
 
     const requestOf = (person: Person): Request => {
@@ -45,7 +46,7 @@ for (const leases of [['atrium-access-requests'], ['atrium-access-requests', 'at
       }
       await server.stopFirst();
       stopHolding = await holdLeases(server.kubernetes, ...leases);
-      await server.replica();
+      at = (await server.replica()).url;
     });
     after(() => stopHolding());
 
@@ -71,6 +72,15 @@ for (const leases of [['atrium-access-requests'], ['atrium-access-requests', 'at
         );
         expect(await boundOf('manager')).to.deep.equal(['User manager in shop']);
       });
+
+    it('ends by its user, whose answer needs no leader', async () => {
+      const ended = await access.end({ as: 'nobody', at }, requestOf('nobody'));
+
+      expect(ended.status, JSON.stringify(ended.body)).to.equal(200);
+      expect(ended.body.status).to.include({ phase: 'Ended', reason: 'EndedByUser' });
+      expect(await boundOf('nobody')).to.deep.equal([]);
+      expect((await access.end({ as: 'nobody', at }, requestOf('nobody'))).status).to.equal(200);
+    });
 
     it('is told with its reason by the next leader', async () => {
       await stopHolding();
