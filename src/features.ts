@@ -66,6 +66,9 @@ export interface Features {
   stop(): Promise<void>;
 }
 
+/** Bound of the wait of a stop for writes whose callers have left, within the time that a Pod has beyond `server.shutdownGrace`. */
+const writtenWithinMs = 2_000;
+
 export function createFeatures(context: ProcessContext): Features {
   const base = createBase(context);
   const { services, connection, accounts, localGroups, events } = base;
@@ -160,6 +163,7 @@ export function createFeatures(context: ProcessContext): Features {
       for (const feature of features) await feature.start?.();
     },
     async stop() {
+      await services.apiServer.whenWritten(writtenWithinMs);
       for (const feature of features) await feature.stop?.();
       await services.apiServer.close();
     },

@@ -66,11 +66,12 @@ export interface Strategy<New, Patch extends Patched> {
   /** Returns the refusal of an object whose name is taken. Default: that of the API server. */
   takenBy?(object: New): StatusError;
   /**
-   * Prepares writes of other objects and of the status, unless the creation is a dry run. They follow the creation with the service account.
+   * Prepares writes of other objects and of the status, unless the creation is a dry run. They follow the creation with the service account,
+   * also if the caller has left.
    *
    * @returns a function that makes them, or takes the creation back, and returns the object as it is then
    */
-  beginCreate?(object: New): Promise<(created: KubernetesObject, signal: AbortSignal) => Promise<KubernetesObject>>;
+  beginCreate?(object: New): Promise<(created: KubernetesObject) => Promise<KubernetesObject>>;
   /** Undefined for a resource whose objects cannot be changed. */
   patch?: PatchStrategy<Patch>;
   /** Milliseconds that a deletion waits for a controller, which completes it. Default: the deletion waits for the watch alone. */
@@ -193,7 +194,7 @@ export class StandardWrites<New, Patch extends Patched> implements Deleter {
         if (takenBy !== undefined && isRefusal(error, 409) && error.status.reason === 'AlreadyExists') throw takenBy(asked);
         throw isUnknownResource(error) ? definitionMissing(this.#kind.type, error) : error;
       });
-    const object = finish ? await finish(created, signal) : created;
+    const object = finish ? await finish(created) : created;
     if (!isDryRun) await this.#cache.waitForWrite(object.metadata.resourceVersion, signal);
     return { object, warnings };
   }

@@ -1,6 +1,7 @@
 /** Creation of local users. The caller's rights write the record, and the service account the status and the password. */
 import type { Caller } from '@atrium/http/caller.ts';
 import { timestamp } from '@atrium/kubernetes/clock.ts';
+import { neverAborts } from '@atrium/kubernetes/deadline.ts';
 import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
 import { retryOnConflict } from '@atrium/kubernetes/retry.ts';
 import { duplicate, type FieldError, invalidValue } from '@atrium/objects/field-error.ts';
@@ -97,12 +98,12 @@ class Completion {
     const { newPasswords, services } = this.#context;
     const hash = await newPasswords.hash(spec.password);
     const mustChangePassword = isChangeRequired(services) || spec.must_change_password === true;
-    return (user: KubernetesObject, signal: AbortSignal) => this.#complete(user, { hash, mustChangePassword }, signal);
+    return (user: KubernetesObject) => this.#complete(user, { hash, mustChangePassword });
   }
 
-  async #complete(user: KubernetesObject, given: { hash: string; mustChangePassword: boolean }, signal: AbortSignal) {
+  async #complete(user: KubernetesObject, given: { hash: string; mustChangePassword: boolean }) {
     try {
-      return await this.#finish(user, given, signal);
+      return await this.#finish(user, given);
     } catch (error) {
       await this.#takeBack(user, given.hash, AbortSignal.timeout(takeBackMs)).catch(() => undefined);
       throw error instanceof StatusError && error.status.code >= 500 ? error : serviceUnavailable('kubernetes', { cause: error });
@@ -110,16 +111,12 @@ class Completion {
   }
 
   /** Writes the status and the password. The last write removes the mark. Until then, a required password change is in effect already. */
-  async #finish(
-    user: KubernetesObject,
-    { hash, mustChangePassword }: { hash: string; mustChangePassword: boolean },
-    signal: AbortSignal,
-  ): Promise<KubernetesObject> {
+  async #finish(user: KubernetesObject, { hash, mustChangePassword }: { hash: string; mustChangePassword: boolean }) {
     const { services, naming } = this.#context;
     const time = services.now();
     const { name, uid } = user.metadata;
     await this.#status.patch({ name, uid }, { unfinishedSince: timestamp(time), mustChangePassword });
-    await this.#secrets.put({ user: { name, uid }, hash, changedAt: time }, signal);
+    await this.#secrets.put({ user: { name, uid }, hash, changedAt: time }, neverAborts);
     const subjectName = localSubjectName(accountOf(user), naming);
     return this.#status.patch(
       { name, uid },

@@ -114,9 +114,24 @@ export class Deadline {
     clearTimeout(this.#timer);
   }
 
+  /**
+   * Waits for work that is slow to notice the signal.
+   *
+   * @param isKept true for work that the outer signal no longer aborts
+   * @throws the reason of the signal if it aborts first
+   */
+  limit<T>(work: Promise<T>, isKept: boolean): Promise<T> {
+    if (isKept) this.#leaveOuter();
+    return abortable(work, this.signal);
+  }
+
+  #leaveOuter(): void {
+    this.#outer.removeEventListener('abort', this.#abort);
+  }
+
   /** Releases the timer and the outer signal. */
   end(): void {
     this.release();
-    this.#outer.removeEventListener('abort', this.#abort);
+    this.#leaveOuter();
   }
 }

@@ -60,6 +60,11 @@ export class KubernetesClient {
     return this.#transport.failure();
   }
 
+  /** Waits for the writes of requests under way, at most for that time. */
+  whenWritten(withinMs: number): Promise<void> {
+    return this.#transport.whenWritten(withinMs);
+  }
+
   /** Aborts all calls and watches. */
   async close(): Promise<void> {
     await Promise.all([this.#transport.close(), this.#passage.close()]);

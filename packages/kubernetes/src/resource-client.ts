@@ -111,7 +111,7 @@ abstract class ResourceClient {
       ...(subresource && { subresource }),
     };
     const call = `${verb} ${type.resource}${subresource ? `/${subresource}` : ''}`;
-    return this.#send({ ...rest, method, path: resourcePath(type, target), call, signal });
+    return this.#send({ ...rest, method, path: resourcePath(type, target), call, signal, isWrite: method !== 'GET' });
   }
 
   /** Returns the object of an answer. @throws StatusError 503 for anything else */

@@ -10,7 +10,7 @@ import { type Dispatcher, Pool } from 'undici';
 import { callTimes } from './call-times.ts';
 import { ServerClock } from './clock.ts';
 import type { Connection } from './connection.ts';
-import { abortable, Deadline } from './deadline.ts';
+import { Deadline } from './deadline.ts';
 import type { ImpersonationHeaders } from './impersonation.ts';
 import { destroyAll, type Pools, poolOptions, unboundedPool } from './pools.ts';
 import { groupsPath, isResourcePath } from './resource.ts';
@@ -29,6 +29,9 @@ const turns = {
 };
 
 const maxRetries = 2;
+
+/** Interval of looks for the end of writes at the stop. */
+const lookMs = 20;
 
 /** Interval of log entries, so that a connection that fails repeatedly does not fill the log. */
 const logEveryMs = 10_000;
@@ -53,6 +56,11 @@ export interface ApiCall {
   isRepeatable?: boolean;
   /** True for a list before a watch. The list uses a connection for long calls, which the watch then reuses. */
   isBeforeWatch?: boolean;
+  /**
+   * True for a write of an object. Once a request has sent one, its answer is waited for although the caller disconnects: what took effect
+   * is audited.
+   */
+  isWrite?: boolean;
   /** Reads integers of the answer that a double cannot hold as BigInt. */
   keepsDigits?: boolean;
 }
@@ -101,6 +109,8 @@ export class Transport {
   readonly #host: string;
   #loggedAt = Number.NEGATIVE_INFINITY;
   #isLogged = false;
+  /** Writes of requests under way. */
+  readonly #writes = new Set<Deadline>();
 
   constructor({ connection, requestTimeoutMs, metrics, wallClock, log }: TransportOptions) {
     this.serverClock = new ServerClock(wallClock);
@@ -144,6 +154,7 @@ export class Transport {
     } catch (error) {
       throw failureOf(error, call.signal, deadline);
     } finally {
+      this.#writes.delete(deadline);
       deadline.end();
     }
   }
@@ -164,6 +175,12 @@ export class Transport {
     }
   }
 
+  /** Waits for the writes of requests under way, at most for that time. Their callers may have left. */
+  async whenWritten(withinMs: number): Promise<void> {
+    const until = performance.now() + withinMs;
+    while (this.#writes.size > 0 && performance.now() < until) await sleep(lookMs);
+  }
+
   async close(): Promise<void> {
     await destroyAll(this.#pools);
   }
@@ -171,7 +188,12 @@ export class Transport {
   /** Sends a call. @returns a success */
   async #open(pool: keyof Pools, call: ApiCall, credential: Credential, deadline: Deadline): Promise<UpstreamResponse> {
     const side = credential.isTheirs ? 'theirs' : 'ours';
-    const send = () => this.#send(this.#pools[side][pool], call, credential, deadline);
+    const send = (isOfRequest = false) => {
+      // Work of the service itself ends with its signal.
+      const isKept = isOfRequest && call.isWrite === true;
+      if (isKept) this.#writes.add(deadline);
+      return this.#send(this.#pools[side][pool], call, credential, { deadline, isKept });
+    };
     const response = pool === 'long' ? await send() : await this.#turns[side].hold(send, ({ body }) => body, deadline.signal);
     if (response.statusCode >= 200 && response.statusCode < 300) return response;
     const body = await readErrorBody(response.body);
@@ -179,7 +201,13 @@ export class Transport {
     throw new UpstreamError(response.statusCode, response.headers, body);
   }
 
-  async #send(pool: Pool, call: ApiCall, credential: Credential, deadline: Deadline): Promise<UpstreamResponse> {
+  /** @param isKept true for a call that goes on although its caller leaves */
+  async #send(
+    pool: Pool,
+    call: ApiCall,
+    credential: Credential,
+    { deadline, isKept }: { deadline: Deadline; isKept: boolean },
+  ): Promise<UpstreamResponse> {
     const options = this.#requestOptions(call, credential);
     const endTimer = this.#times.startTimer({ call: call.call });
     const outgoing = beginCall({ name: call.call, method: call.method, server: this.#host }, endTimer);
@@ -187,7 +215,7 @@ export class Transport {
     const sentAt = performance.now();
     try {
       // undici notices an abort only on an established connection, which a silent server may never accept.
-      const response = await abortable(pool.request({ ...options, headers, signal: deadline.signal }), deadline.signal);
+      const response = await deadline.limit(pool.request({ ...options, headers, signal: deadline.signal }), isKept);
       this.serverClock.note(response.headers.date, sentAt);
       outgoing.end(response.statusCode);
       this.#reached();

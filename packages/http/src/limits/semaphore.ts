@@ -103,15 +103,16 @@ export class Semaphore {
   /**
    * Holds a place from the beginning of a call until its answer is read.
    *
+   * @param call receives whether it is made for a request
    * @param bodyOf returns the body of the answer
    * @throws as `run` does
    */
-  async hold<T>(call: () => Promise<T>, bodyOf: (answer: T) => Readable, signal: AbortSignal): Promise<T> {
+  async hold<T>(call: (isOfRequest: boolean) => Promise<T>, bodyOf: (answer: T) => Readable, signal: AbortSignal): Promise<T> {
     const key = currentFlow() ?? service;
     const turn = this.enter(key, () => signal);
     if (turn !== undefined) await turn;
     try {
-      const answer = await call();
+      const answer = await call(key !== service);
       bodyOf(answer).once('close', () => this.leave(key));
       return answer;
     } catch (error) {
