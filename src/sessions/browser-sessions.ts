@@ -23,6 +23,8 @@ const idleParts = 20;
 const idleRetryMs = 5_000;
 /** Time after a new login in which requests with the browser's previous cookie may arrive. */
 const replacedMs = 10_000;
+/** Time after which a refusal is late: the browser may have logged in again since it sent the request. */
+const lateMs = 3_000;
 
 /** A session with its unsealed secrets. */
 export interface Session {
@@ -130,10 +132,11 @@ export class BrowserSessions {
   }
 
   /**
-   * Expires the cookie of a session that has ended, unless the browser has just logged in: the response to a request from before the login
-   * would expire the new cookie.
+   * Expires the cookie of a session that has ended, unless the browser has just logged in, or may have done so at another replica while
+   * this request waited: the response to a request from before the login would expire the new cookie.
    */
   expireCookie(ctx: Context, secret: string): void {
+    if (performance.now() - ctx.state.startedAt > lateMs) return;
     if (!isSecret(secret) || !this.#replaced.has(sessionName(secret))) this.#cookie.expire(ctx);
   }
 
