@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
-import { press } from '../../tools/browser/demo.ts';
+import { chooseNamespace, press } from '../../tools/browser/demo.ts';
 import { startClusterConsole } from './support.ts';
 
 describe('a list of the cluster on the console', () => {
@@ -52,7 +52,7 @@ describe('a list of the cluster on the console', () => {
     await page.getByRole('searchbox').fill('app=web');
     await page.getByRole('button', { name: 'Restarts' }).click();
     await page.getByRole('button', { name: 'Restarts' }).click();
-    await page.getByLabel('Namespace').selectOption('shop');
+    await chooseNamespace(page, 'shop');
     // The rows of all namespaces stay until the rows of the selected one have arrived.
     const isFirst = ([first]: string[]) => first === 'web-1';
     await page.waitForURL(`${suite.url}/r/core/v1/pods/ns/shop?q=app%3Dweb&sort=-Restarts`);

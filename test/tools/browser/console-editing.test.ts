@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { barriers } from './axe.ts';
 import { addKind, tableOf } from './cluster-answers.ts';
-import { kept, loggedIn, press } from './demo.ts';
+import { chooseNamespace, kept, loggedIn, namespaceField, press } from './demo.ts';
 import { countOf, hold } from './traffic.ts';
 
 describe('the page of a new object in the console', () => {
@@ -87,16 +87,14 @@ describe('the page of a new object in the console', () => {
     await page.goto(`${demo.url}/r/core/v1/configmaps/ns/default/ordered/yaml`);
     await press(page, 'Edit');
     await editor().fill(map('ordered', 'unsaved'));
-    const select = page.locator('label.namespace select');
-    await select.locator('option', { hasText: 'shop' }).waitFor({ state: 'attached' });
     page.once('dialog', (asked) => void asked.dismiss());
-    await select.selectOption('shop');
-    expect(await select.inputValue()).to.equal('default');
+    await chooseNamespace(page, 'shop');
+    expect(await namespaceField(page).inputValue()).to.equal('default');
     expect(Object.values(await kept(page)))
       .to.include('default')
       .and.not.include('shop');
     page.once('dialog', (asked) => void asked.accept());
-    await select.selectOption('shop');
+    await chooseNamespace(page, 'shop');
     await page.waitForURL(/\/r\/core\/v1\/configmaps\/ns\/shop$/);
     expect(Object.values(await kept(page))).to.include('shop');
     visitor.takeComplaints();
@@ -138,7 +136,7 @@ describe('the page of a new object in the console', () => {
     await page.getByText('2 done, 0 failed, 0 not sent.').waitFor();
     expect(await stored('second')).to.deep.equal({ key: 'b' });
 
-    await press(page, 'Go on editing');
+    await press(page, 'Continue editing');
     await write([map('first', 'a'), map('second', 'c'), map('third', 'd')].join('---\n'));
     await press(page, 'Apply 3 objects');
     await page.getByText('3 done, 0 failed, 0 not sent.').waitFor();

@@ -1,7 +1,7 @@
 /** The list of recent events in the console: the latest first, grouped by object and reason, live. */
 import { expect } from 'chai';
 import { barriers } from './axe.ts';
-import { loggedIn } from './demo.ts';
+import { chooseNamespace, loggedIn } from './demo.ts';
 
 describe('the page of recent events in the console', () => {
   const { demo, page } = loggedIn('admin', '/');
@@ -90,7 +90,7 @@ describe('the page of recent events in the console', () => {
 
   it('changes the namespace by the choice of the top bar', async () => {
     await page.goto(`${demo.url}/events`);
-    await page.locator('label.namespace select').selectOption('payments');
+    await chooseNamespace(page, 'payments');
     await page.waitForURL('**/events/payments');
     await rows().getByText('checkout').first().waitFor();
 

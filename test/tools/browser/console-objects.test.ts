@@ -271,7 +271,7 @@ describe('the page of an object of the cluster in the console', () => {
     await press(page, 'Review the changes');
     await page.getByText('see the changes below').waitFor();
     expect(await page.getByRole('main').textContent()).not.to.contain('aHVudGVyMg==');
-    await press(page, 'Go on editing');
+    await press(page, 'Continue editing');
     await type(text('bmV3'));
     await press(page, 'Review the changes');
     await page.locator('.cm-changedLine', { hasText: 'bmV3' }).waitFor();

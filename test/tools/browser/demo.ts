@@ -113,6 +113,16 @@ export function loggedIn(
 
 export const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click();
 
+/** Returns the field of the namespace in the top bar. */
+export const namespaceField = (page: Page) => page.getByRole('banner').getByRole('combobox', { name: 'Namespace' });
+
+/** Types a namespace into the field of the top bar, and takes the active option. */
+export async function chooseNamespace(page: Page, name: string): Promise<void> {
+  await namespaceField(page).fill(name);
+  await page.getByRole('option', { name, exact: true, selected: true }).waitFor();
+  await namespaceField(page).press('Enter');
+}
+
 /**
  * Clicks without the mouse. A dialog that the page opens by itself, such as "Your session is over", may already cover the target, and a
  * click of the mouse would wait for its end.

@@ -3,7 +3,7 @@ import { type Signal, useSignal } from '@preact/signals';
 import { ChevronDown } from 'lucide';
 import type { RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { t } from '../text/text';
+import { count, t } from '../text/text';
 import { Icon } from './icon';
 
 /** Option of a combobox: the text for the field, and its explanation. */
@@ -22,21 +22,49 @@ interface ComboboxProps {
   suggestions: readonly (Suggestion | string)[];
   /** Attributes of the input. */
   attributes: Readonly<Record<string, unknown>>;
+  /** Makes the field a choice: nothing changes before an option is chosen, and the best match is active while the user types. */
+  choice?: Choice;
+}
+
+interface Choice {
+  /** Text of the present choice, which returns when the field is left. */
+  shown: string;
+  onChoose: (value: string) => void;
+  /** Returns an option for a text that is none of the suggestions. */
+  other: (text: string) => Suggestion | undefined;
 }
 
 const shownAtOnce = 50;
 
+/** Returns the suggestions that contain a text, those that begin with it first. */
+function matching(all: readonly Suggestion[], words: string): Suggestion[] {
+  const found = all.filter(({ value, label = '' }) => folded(`${value} ${label}`).includes(words));
+  const isBest = ({ value }: Suggestion) => folded(value).startsWith(words);
+  return [...found.filter(isBest), ...found.filter((one) => !isBest(one))];
+}
+
+type Source = Pick<ComboboxProps, 'value' | 'suggestions' | 'choice'>;
+
+/** Returns the options for what is typed, and the number of those that are left out. */
+function optionsFor({ value: { value }, suggestions, choice }: Source, isTyped: boolean) {
+  const all = suggestions.map((one) => (typeof one === 'string' ? { value: one } : one));
+  const words = isTyped ? wantedText(value) : '';
+  const found = matching(all, words);
+  const other = isTyped && !all.some((one) => one.value === value) ? choice?.other(value.trim()) : undefined;
+  const fitting = [...found.slice(0, shownAtOnce), ...(other ? [other] : [])];
+  const [first] = fitting;
+  const isWhole = isTyped && fitting.length === 1 && first && folded(first.value) === words && first.refused === undefined;
+  return { all, fitting, hiddenCount: Math.max(0, found.length - shownAtOnce), isWhole: !choice && isWhole };
+}
+
 /** The state of the list: open or not, the active suggestion, and the suggestions that match what is typed. */
-function useOptions(value: Signal<string>, suggestions: ComboboxProps['suggestions']) {
+function useOptions(source: Source) {
+  const { value, choice } = source;
   const isOpen = useSignal(false);
   /** All suggestions are shown until something is typed. */
   const isTyped = useSignal(false);
   const active = useSignal(-1);
-  const all = suggestions.map((one) => (typeof one === 'string' ? { value: one } : one));
-  const words = isTyped.value ? wantedText(value.value) : '';
-  const fitting = all.filter((one) => folded(`${one.value} ${one.label ?? ''}`).includes(words)).slice(0, shownAtOnce);
-  const [first] = fitting;
-  const isWhole = isTyped.value && fitting.length === 1 && first && folded(first.value) === words && first.refused === undefined;
+  const { all, fitting, hiddenCount, isWhole } = optionsFor(source, isTyped.value);
   const isShown = isOpen.value && fitting.length > 0 && !isWhole;
 
   function hide(): void {
@@ -53,12 +81,19 @@ function useOptions(value: Signal<string>, suggestions: ComboboxProps['suggestio
     value.value = chosen.value;
     isTyped.value = false;
     hide();
+    choice?.onChoose(chosen.value);
+  }
+  function leave(): void {
+    hide();
+    if (!choice) return;
+    value.value = choice.shown;
+    isTyped.value = false;
   }
   function type(text: string): void {
     value.value = text;
     isTyped.value = true;
     isOpen.value = true;
-    active.value = -1;
+    active.value = choice ? 0 : -1;
   }
   /** Moves the active suggestion, cyclically. Starts at the first or the last one, and at the chosen one when the list opens. */
   function move(step: 1 | -1): void {
@@ -67,7 +102,7 @@ function useOptions(value: Signal<string>, suggestions: ComboboxProps['suggestio
     const first = chosen >= 0 && chosen < count ? chosen : step > 0 ? 0 : count - 1;
     show(active.value < 0 ? first : (active.value + step + count) % count);
   }
-  return { fitting, isShown, active: active.value, hide, show, choose, type, move };
+  return { fitting, hiddenCount, isShown, active: active.value, hide, leave, show, choose, type, move };
 }
 
 type Options = ReturnType<typeof useOptions>;
@@ -76,7 +111,7 @@ function onKeyDown(event: KeyboardEvent, options: Options): void {
   const { key, altKey } = event;
   const chosen = options.isShown ? options.fitting[options.active] : undefined;
   // Suggestions may arrive after the key press.
-  if (key === 'Escape') options.hide();
+  if (key === 'Escape') options.leave();
   if (key === 'ArrowDown' && altKey) options.show(-1);
   else if (key === 'ArrowDown') options.move(1);
   else if (key === 'ArrowUp') options.move(-1);
@@ -89,11 +124,11 @@ function onKeyDown(event: KeyboardEvent, options: Options): void {
 /** Shows the list below its field for as long as neither is moved. */
 function usePopup(
   input: RefObject<HTMLInputElement | null>,
-  list: RefObject<HTMLDivElement | null>,
+  box: RefObject<HTMLDivElement | null>,
   { isShown, fitting, active, hide }: Options,
 ): void {
   useEffect(() => {
-    const [field, popup] = [input.current, list.current];
+    const [field, popup] = [input.current, box.current];
     if (!isShown || !field || !popup) return;
     popup.showPopover();
     place(field, popup);
@@ -108,16 +143,16 @@ function usePopup(
       popup.hidePopover();
     };
   }, [isShown, fitting.length]);
-  useEffect(() => list.current?.children[active]?.scrollIntoView({ block: 'nearest' }), [active]);
+  useEffect(() => box.current?.firstElementChild?.children[active]?.scrollIntoView({ block: 'nearest' }), [active]);
 }
 
 /** Text field with suggestions, moved through by arrow keys (APG: editable combobox with list autocomplete). Other texts are allowed. */
-export function Combobox({ id, label, value, suggestions, attributes }: ComboboxProps) {
+export function Combobox({ id, label, value, suggestions, attributes, choice }: ComboboxProps) {
   const input = useRef<HTMLInputElement>(null);
-  const list = useRef<HTMLDivElement>(null);
-  const options = useOptions(value, suggestions);
+  const popup = useRef<HTMLDivElement>(null);
+  const options = useOptions({ value, suggestions, ...(choice && { choice }) });
   const { fitting, isShown, active } = options;
-  usePopup(input, list, options);
+  usePopup(input, popup, options);
   return (
     <div class="combobox">
       <input
@@ -133,7 +168,9 @@ export function Combobox({ id, label, value, suggestions, attributes }: Combobox
         aria-activedescendant={isShown && active >= 0 ? `${id}option${active}` : undefined}
         onInput={({ currentTarget }) => options.type(currentTarget.value)}
         onKeyDown={(event) => onKeyDown(event, options)}
-        onBlur={options.hide}
+        onFocus={({ currentTarget }) => choice && currentTarget.select()}
+        onClick={() => choice && !isShown && options.show(-1)}
+        onBlur={options.leave}
       />
       <button
         type="button"
@@ -148,10 +185,15 @@ export function Combobox({ id, label, value, suggestions, attributes }: Combobox
       >
         <Icon of={ChevronDown} />
       </button>
-      <div ref={list} id={`${id}list`} popover="manual" role="listbox" class="menu options" aria-label={t('combobox.list', { label })}>
-        {fitting.map((one, index) => (
-          <Option key={one.value} id={`${id}option${index}`} of={one} isActive={index === active} onChoose={options.choose} />
-        ))}
+      <div ref={popup} popover="manual" class="menu options">
+        <div id={`${id}list`} role="listbox" aria-label={t('combobox.list', { label })}>
+          {fitting.map((one, index) => (
+            <Option key={one.value} id={`${id}option${index}`} of={one} isActive={index === active} onChoose={options.choose} />
+          ))}
+        </div>
+        {options.hiddenCount > 0 && (
+          <p class="muted small">{t('combobox.more', { count: options.hiddenCount, shown: count(options.hiddenCount) })}</p>
+        )}
       </div>
     </div>
   );
@@ -181,12 +223,16 @@ const Option = ({ id, of, isActive, onChoose }: OptionProps) => (
   </div>
 );
 
+/** Names are longer than a narrow field. */
+const leastWidth = 240;
+
 /** Places the list below the field, or above it if there is more room. */
 function place(field: HTMLElement, popup: HTMLElement): void {
   const { left, right, top, bottom } = field.getBoundingClientRect();
+  const width = Math.max(right - left, leastWidth);
   const { height } = popup.getBoundingClientRect();
   const isBelow = bottom + 4 + height <= innerHeight || top < height;
-  popup.style.left = `${left}px`;
-  popup.style.width = `${right - left}px`;
+  popup.style.left = `${Math.max(0, Math.min(left, innerWidth - width - 8))}px`;
+  popup.style.width = `${width}px`;
   popup.style.top = `${isBelow ? bottom + 4 : top - height - 4}px`;
 }
