@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
 import { barriers } from './axe.ts';
 import { loggedIn } from './demo.ts';
-import { create } from './kind-pages.ts';
+import { create, untilAllowed } from './kind-pages.ts';
 import { misplaced } from './layout.ts';
 
 const nodes = '**/api/kubernetes/api/v1/nodes?*';
@@ -135,5 +135,67 @@ describe('the overview of a user without rights', () => {
 
     expect(await page.locator('a.figure').count()).to.equal(0);
     expect(asked.filter((path) => /\/(?:nodes|events|deployments|users|userbindings)$/.test(path))).to.deep.equal([]);
+  });
+});
+
+describe('the overview of a user whose lists are empty, refused or missing', () => {
+  const { demo, page, visitor } = loggedIn('nobody', '/');
+  const rbac = 'rbac.authorization.k8s.io';
+  const card = () => page.getByRole('region', { name: 'Workloads that are not ready' });
+  const discovery = '**/api/kubernetes/apis';
+
+  /** Lets the user list workloads in a namespace that has none. */
+  async function allow(...resources: string[]): Promise<void> {
+    const [name = ''] = resources;
+    await create(demo, `apis/${rbac}/v1/namespaces/quiet/roles`, {
+      metadata: { name },
+      rules: [{ apiGroups: ['apps'], resources, verbs: ['list'] }],
+    });
+    await create(demo, `apis/${rbac}/v1/namespaces/quiet/rolebindings`, {
+      metadata: { name },
+      roleRef: { apiGroup: rbac, kind: 'Role', name },
+      subjects: [{ apiGroup: rbac, kind: 'User', name: demo.person('nobody').email }],
+    });
+    for (const resource of resources) await untilAllowed(demo, 'nobody', { verb: 'list', group: 'apps', resource, namespace: 'quiet' });
+  }
+  before(() => create(demo, 'api/v1/namespaces', { metadata: { name: 'quiet' } }));
+
+  it('N26 says which workloads it may not list, and not that all are ready', async () => {
+    await allow('deployments');
+    await page.reload();
+    await card().getByText('There are no workloads that you may list.').waitFor();
+
+    expect(await card().innerText())
+      .to.contain('You may not list statefulsets.apps')
+      .and.not.contain('ready.');
+  });
+
+  it('N26 says that there are no workloads where the user may list all', async () => {
+    await allow('statefulsets', 'daemonsets');
+    await page.reload();
+    await card().getByText('There are no workloads.').waitFor();
+  });
+
+  it('N26 says that the cluster does not serve the workloads', async () => {
+    await page.route(discovery, async (route) => {
+      const response = await route.fetch();
+      const groups = (await response.json()) as { items: { metadata: { name: string } }[] };
+      await route.fulfill({ response, json: { ...groups, items: groups.items.filter(({ metadata }) => metadata.name !== 'apps') } });
+    });
+    await page.reload();
+    await card().getByText('The cluster does not serve daemonsets.').waitFor();
+    await page.unroute(discovery);
+
+    expect(await card().innerText()).not.to.match(/no workloads|ready\./);
+  });
+
+  it('N26 says that the kinds of the cluster could not be read', async () => {
+    await page.route(discovery, (route) =>
+      route.fulfill({ status: 503, json: { kind: 'Status', code: 503, message: 'the kinds are not known' } }),
+    );
+    await page.reload();
+    await card().getByText('the kinds are not known').waitFor();
+    await page.unroute(discovery);
+    await visitor.complainsOf('status of 503');
   });
 });

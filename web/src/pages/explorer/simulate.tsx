@@ -59,7 +59,7 @@ export function Simulate() {
   );
 }
 
-function Outcome({ of: { items, refusals } }: { of: Simulation }) {
+function Outcome({ of: { items, refusals, complete } }: { of: Simulation }) {
   const isChanging = items.some(({ gained, lost }) => gained.length + lost.length > 0);
   return (
     <section aria-label={t('explorer.outcome')}>
@@ -70,7 +70,7 @@ function Outcome({ of: { items, refusals } }: { of: Simulation }) {
         </Notice>
       ))}
       {refusals.length === 0 && <Notice kind="ok">{t('explorer.permitted')}</Notice>}
-      {!isChanging && <Empty text={t('explorer.noChange')} />}
+      {!isChanging && <Empty text={t(complete ? 'explorer.noChange' : 'explorer.noChangeSeen')} />}
       {items.map((item) => (
         <ItemCard key={JSON.stringify(item.subject)} {...item} />
       ))}

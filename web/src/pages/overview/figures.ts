@@ -86,8 +86,15 @@ export interface NotReady {
   isRollingOut: boolean;
 }
 
+/** Workloads that are not ready, of the number that was read. */
+export interface ReadWorkloads {
+  rows: NotReady[];
+  count: number;
+  isPart: boolean;
+}
+
 /** Returns the workloads of a kind that have fewer ready or updated replicas than desired. */
-export async function notReady(kind: Kind, namespace: string, signal: AbortSignal): Promise<{ rows: NotReady[]; isPart: boolean }> {
+export async function notReady(kind: Kind, namespace: string, signal: AbortSignal): Promise<ReadWorkloads> {
   const { rows, isPart } = await readTable(kind, namespace, signal);
   const found = rows.flatMap(({ metadata, cell }): NotReady[] => {
     // A DaemonSet has numbers in two columns where the others have `1/2` in one.
@@ -98,5 +105,5 @@ export async function notReady(kind: Kind, namespace: string, signal: AbortSigna
     if (isReady >= wanted && !isRollingOut) return [];
     return [{ kind, name: metadata.name, namespace: metadata.namespace ?? namespace, ready, isRollingOut }];
   });
-  return { rows: found, isPart };
+  return { rows: found, count: rows.length, isPart };
 }

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { api, bodyOf } from '../../api/client';
 import { type Kind, pageOf } from '../../api/kinds';
-import { useLoad } from '../../api/load';
+import { type Load, useLoad } from '../../api/load';
 import { inWords, may, type Right, useRights } from '../../app/rights';
 import { href } from '../../app/router';
 import { WhyButton } from '../../app/why';
@@ -9,7 +9,7 @@ import { count, loadTexts, t } from '../../text/text';
 import { Button } from '../../ui/button';
 import { Loaded } from '../../ui/loaded';
 import { PlainTable } from '../../ui/plain-table';
-import { type NotReady, notReady } from './figures';
+import { type NotReady, notReady, type ReadWorkloads } from './figures';
 
 const resources = ['deployments', 'statefulsets', 'daemonsets'];
 /** Number of namespaces whose workloads are shown to a caller without a cluster-wide right. */
@@ -28,9 +28,18 @@ export function NotReadyWorkloads({ kinds }: { kinds: readonly Kind[] }) {
     return bodyOf(api.GET('/auth/v1/namespaces', { params: { query }, signal }));
   });
   const places = isWhole ? [''] : (own.data.value?.items.map(({ metadata }) => metadata.name) ?? []);
-  if (places.length === 0) return own.data.value ? <NoWorkloads /> : null;
+  if (places.length === 0 && own.data.value) return <NoWorkloads />;
+  if (places.length === 0) return own.error.value ? <Unknown load={own} /> : null;
   return <NotReadyIn kinds={kinds} places={places} hasMore={Boolean(own.data.value?.metadata.continue)} />;
 }
+
+/** Says that workloads could not be read. */
+export const Unknown = ({ load }: { load: Load<unknown> }) => (
+  <section class="card" aria-labelledby="not-ready-title">
+    <h2 id="not-ready-title">{t('overview.notReady')}</h2>
+    <Loaded load={load}>{() => null}</Loaded>
+  </section>
+);
 
 /** Loaded only for users without workloads. */
 function NoWorkloads() {
@@ -57,12 +66,24 @@ function NotReadyIn({ kinds, places, hasMore }: InProps) {
   const key = allowed.map(({ right }) => inWords(right)).join();
   const load = useLoad(isKnown ? `overview/notReady/${key}` : undefined, async (signal) => {
     const answers = await Promise.all(allowed.map(({ kind, place }) => notReady(kind, place, signal)));
-    return { rows: answers.flatMap(({ rows }) => rows), isPart: hasMore || answers.some(({ isPart }) => isPart) };
+    const number = answers.reduce((sum, answer) => sum + answer.count, 0);
+    return { rows: answers.flatMap(({ rows }) => rows), count: number, isPart: hasMore || answers.some(({ isPart }) => isPart) };
   });
+  const missing = resources.filter((resource) => !lists.some(({ kind }) => kind.resource === resource));
+  const isWhole = missing.length === 0 && allowed.length === lists.length;
   return (
     <section class="card" aria-labelledby="not-ready-title">
       <h2 id="not-ready-title">{t('overview.notReady')}</h2>
-      <Loaded load={load}>{({ rows, isPart }) => <Rows rows={rows} isPart={isPart} />}</Loaded>
+      {(allowed.length > 0 || !isKnown) && (
+        <Loaded load={load}>
+          {(read) => (read.rows.length === 0 ? <p>{noneText(read, isWhole)}</p> : <Rows rows={read.rows} isPart={read.isPart} />)}
+        </Loaded>
+      )}
+      {missing.map((kind) => (
+        <p key={kind} class="muted">
+          {t('object.notServed', { kind })}
+        </p>
+      ))}
       {lists
         .filter(({ right }) => may(right) === false)
         .map(({ right }) => (
@@ -74,43 +95,46 @@ function NotReadyIn({ kinds, places, hasMore }: InProps) {
   );
 }
 
+/** A list that is missing, cut or refused is no list without workloads. */
+function noneText({ count: read, isPart }: ReadWorkloads, isWhole: boolean): string {
+  if (isPart) return t(read === 0 ? 'overview.part' : 'overview.allReadyPart');
+  if (isWhole) return t(read === 0 ? 'overview.noWorkloads' : 'overview.allReady');
+  return t(read === 0 ? 'overview.noWorkloadsSeen' : 'overview.allReadySeen');
+}
+
 function Rows({ rows, isPart }: { rows: readonly NotReady[]; isPart: boolean }) {
   const isWhole = useSignal(false);
   const shown = isWhole.value ? rows : rows.slice(0, shownAtFirst);
   return (
     <>
-      {rows.length === 0 ? (
-        <p>{t(isPart ? 'overview.allReadyPart' : 'overview.allReady')}</p>
-      ) : (
-        <PlainTable
-          label={t('overview.notReady')}
-          rows={shown}
-          idOf={({ kind, namespace, name }) => `${kind.resource}/${namespace}/${name}`}
-          columns={[
-            {
-              title: t('users.name'),
-              cell: ({ kind, namespace, name }) => (
-                <>
-                  <a href={href(pageOf(kind, { namespace, name }))}>{name}</a>
-                  <div class="muted small">
-                    {kind.kind} · {namespace}
-                  </div>
-                </>
-              ),
-            },
-            {
-              title: t('object.ready'),
-              cell: ({ ready, isRollingOut }) => (
-                <>
-                  {ready}
-                  {isRollingOut && <div class="muted small">{t('overview.rollingOut')}</div>}
-                </>
-              ),
-            },
-          ]}
-        />
-      )}
-      {rows.length > 0 && isPart && <p class="muted">{t('overview.part')}</p>}
+      <PlainTable
+        label={t('overview.notReady')}
+        rows={shown}
+        idOf={({ kind, namespace, name }) => `${kind.resource}/${namespace}/${name}`}
+        columns={[
+          {
+            title: t('users.name'),
+            cell: ({ kind, namespace, name }) => (
+              <>
+                <a href={href(pageOf(kind, { namespace, name }))}>{name}</a>
+                <div class="muted small">
+                  {kind.kind} · {namespace}
+                </div>
+              </>
+            ),
+          },
+          {
+            title: t('object.ready'),
+            cell: ({ ready, isRollingOut }) => (
+              <>
+                {ready}
+                {isRollingOut && <div class="muted small">{t('overview.rollingOut')}</div>}
+              </>
+            ),
+          },
+        ]}
+      />
+      {isPart && <p class="muted">{t('overview.part')}</p>}
       {shown.length < rows.length && (
         <div class="buttons">
           <Button

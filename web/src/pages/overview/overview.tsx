@@ -18,7 +18,7 @@ import { phaseName, phases } from '../../ui/phase';
 import { toast } from '../../ui/toast';
 import { Due } from './due';
 import { type Figure, lockedUsers, usersIn } from './figures';
-import { NotReadyWorkloads } from './not-ready';
+import { NotReadyWorkloads, Unknown } from './not-ready';
 import { Tiles, wordsOf } from './tiles';
 
 const listRight = { verb: 'list', resource: 'users' };
@@ -28,7 +28,8 @@ const isLocal = ({ ext }: Person): boolean => ext.user !== undefined && ['', 'lo
 
 export function Page() {
   useRights([listRight]);
-  const kinds = useLoad('kinds', fetchKinds).data.value;
+  const discovery = useLoad('kinds', fetchKinds);
+  const kinds = discovery.data.value;
   const view = viewed.value;
   // Users are counted for the caller alone.
   const mayCount = view === undefined && may(listRight) === true;
@@ -44,6 +45,7 @@ export function Page() {
       <Tiles kinds={kinds} locked={locked} />
       <div class="cards">
         {kinds && <NotReadyWorkloads kinds={kinds} />}
+        {!kinds && discovery.error.value && <Unknown load={discovery} />}
         {view ? <ViewedUser of={view} /> : <OwnAccount of={who} />}
         {!view && <Due user={isLocal(who) ? (ext.user ?? '') : ''} />}
         {view ? view.record && <RolesOf record={view.record} /> : ext.user && <RolesOf />}

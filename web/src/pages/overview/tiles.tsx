@@ -89,12 +89,13 @@ function TileOf({ tile: { id, read, to, isGood }, kind, locked }: TileProps) {
   const load = read ? own : locked;
   const figure = load.data.value;
   const isShaped = figure !== undefined && isGood !== undefined;
-  const shape = isShaped ? (isGood(figure) ? 'ok' : 'warn') : '';
+  // A figure of a part of a list is a lower bound.
+  const shape = isShaped ? (!isGood(figure) ? 'warn' : figure.isPart ? '' : 'ok') : '';
   return (
     <li>
       <a class="figure" href={href(to(kind))}>
         <span class={`phase ${shape}`}>
-          {isShaped && <Icon of={shape === 'ok' ? CircleCheck : CircleAlert} />}
+          {shape !== '' && <Icon of={shape === 'ok' ? CircleCheck : CircleAlert} />}
           <strong>{wordsOf(load)}</strong>
         </span>
         <span class="muted">{t(labels[id])}</span>

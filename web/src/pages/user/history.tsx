@@ -43,7 +43,7 @@ export function History({ user: { metadata } }: { user: Schemas['User'] }) {
           <p class="muted">{t('history.kept')}</p>
           <FirstOnly isPart={isPart} count={events.length} kind={t('cluster.events')} />
           {events.length === 0 ? (
-            <Empty text={t('history.none')} />
+            !isPart && <Empty text={t('history.none')} />
           ) : (
             <PlainTable
               label={t('user.history')}

@@ -87,9 +87,9 @@ const Limits = (props: SectionProps) => (
 function Warnings({ kinds, object: { metadata } }: SectionProps) {
   return (
     <RelatedObjects kinds={kinds} id="events" namespace={metadata.name} selection={{ fieldSelector: 'type=Warning' }}>
-      {(events) => {
+      {(events, isPart) => {
         const groups = groupsOf(events as unknown as readonly ClusterEvent[]);
-        if (groups.length === 0) return <p class="muted">{t('namespace.noWarnings')}</p>;
+        if (groups.length === 0) return isPart ? null : <p class="muted">{t('namespace.noWarnings')}</p>;
         return (
           <>
             <GroupTable groups={groups.slice(0, shownGroups)} kinds={kinds} hasNamespace={false} />

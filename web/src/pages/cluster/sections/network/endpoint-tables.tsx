@@ -42,10 +42,10 @@ function ServiceEndpoints({ kinds, object: { metadata } }: SectionProps) {
       namespace={metadata.namespace}
       selection={{ labelSelector: `${serviceLabel}=${metadata.name}` }}
     >
-      {(slices) => {
+      {(slices, isPart) => {
         const endpoints = endpointsOf(slices);
         const ready = endpoints.filter(({ state }) => state === 'Ready').length;
-        if (endpoints.length === 0) return <Notice kind="warn">{t('net.noEndpoints')}</Notice>;
+        if (endpoints.length === 0) return isPart ? null : <Notice kind="warn">{t('net.noEndpoints')}</Notice>;
         return (
           <>
             <Notice kind={ready === 0 ? 'bad' : ready < endpoints.length ? 'warn' : 'ok'}>

@@ -83,14 +83,14 @@ function Listeners(props: SectionProps) {
 function GatewayRoutes({ kinds, object: { metadata } }: SectionProps) {
   return (
     <RelatedObjects kinds={kinds} id={`httproutes.${group}`}>
-      {(routes) => {
+      {(routes, isPart) => {
         const attached = routes.filter((route) =>
           ((route.spec as RouteSpec | undefined)?.parentRefs ?? []).some(
             ({ kind = 'Gateway', name, namespace = route.metadata.namespace }) =>
               kind === 'Gateway' && name === metadata.name && namespace === metadata.namespace,
           ),
         );
-        if (attached.length === 0) return <p class="muted">{t('gateway.noRoutes')}</p>;
+        if (attached.length === 0) return isPart ? null : <p class="muted">{t('gateway.noRoutes')}</p>;
         return (
           <PlainTable
             label={t('gateway.routes')}

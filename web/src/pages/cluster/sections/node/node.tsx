@@ -131,7 +131,7 @@ function PodRows(props: SectionProps) {
         <>
           {isPartial && <Notice kind="info">{t('node.first', { count: pods.length })}</Notice>}
           {pods.length === 0 ? (
-            <Empty text={t('node.noPods')} />
+            !isPartial && <Empty text={t('node.noPods')} />
           ) : (
             <PlainTable
               label={t('node.pods')}

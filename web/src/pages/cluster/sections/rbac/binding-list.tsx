@@ -28,12 +28,12 @@ export function BindingList({ kinds, resource, namespace, fallback, matches, chi
   const isPart = fallback !== undefined && may(all) === false;
   return (
     <RelatedObjects {...{ kinds, limit }} id={`${resource}.${group}`} namespace={isPart ? fallback : namespace}>
-      {(bindings) => {
+      {(bindings, isCut) => {
         const found = bindings.filter(matches);
         return (
           <>
             {isPart && <Notice kind="info">{t('bound.onlyNamespace', { namespace: fallback })}</Notice>}
-            {found.length === 0 ? <Empty text={t('bound.none')} /> : children(found.slice(0, shownBindings))}
+            {found.length === 0 ? !isCut && <Empty text={t('bound.none')} /> : children(found.slice(0, shownBindings))}
             {found.length > shownBindings && <p class="muted">{t('bound.more', { count: found.length - shownBindings })}</p>}
           </>
         );

@@ -19,7 +19,8 @@ interface RelatedProps {
   selection?: Selection;
   /** Unset: 500, a good size for large objects. */
   limit?: number;
-  children: (objects: readonly ClusterObject[]) => ComponentChildren;
+  /** `isPart`: more objects exist than were read, so that the page must not say that there is none. */
+  children: (objects: readonly ClusterObject[], isPart: boolean) => ComponentChildren;
 }
 
 /**
@@ -67,7 +68,7 @@ function Followed({
       {({ items, metadata }) => (
         <>
           <FirstOnly isPart={Boolean(metadata.continue)} count={limit} kind={kind.title} />
-          {children(items ?? [])}
+          {children(items ?? [], Boolean(metadata.continue))}
         </>
       )}
     </Loaded>

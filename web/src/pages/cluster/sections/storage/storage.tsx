@@ -52,9 +52,9 @@ function Claim({ kinds, object }: SectionProps) {
 function ClaimPods({ kinds, object: { metadata } }: SectionProps) {
   return (
     <RelatedObjects kinds={kinds} id="pods" namespace={metadata.namespace}>
-      {(pods) => {
+      {(pods, isPart) => {
         const users = pods.filter((pod) => claimsOf(pod).includes(metadata.name));
-        if (users.length === 0) return <p class="muted">{t('storage.unused')}</p>;
+        if (users.length === 0) return isPart ? null : <p class="muted">{t('storage.unused')}</p>;
         return (
           <PlainTable
             label={t('storage.pods')}
@@ -157,9 +157,9 @@ function ClassFacts({ object }: SectionProps) {
 function ClassVolumes({ kinds, object: { metadata } }: SectionProps) {
   return (
     <RelatedObjects kinds={kinds} id="persistentvolumes">
-      {(volumes) => {
+      {(volumes, isPart) => {
         const own = volumes.filter((volume) => volumeOf(volume).storageClassName === metadata.name);
-        if (own.length === 0) return <p class="muted">{t('storage.noVolumes')}</p>;
+        if (own.length === 0) return isPart ? null : <p class="muted">{t('storage.noVolumes')}</p>;
         return (
           <PlainTable
             label={t('storage.volumes')}

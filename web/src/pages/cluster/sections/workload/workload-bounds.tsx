@@ -90,9 +90,9 @@ function Bounds({ kinds, object, of, none }: BoundsProps) {
   const { namespace } = object.metadata;
   return (
     <RelatedObjects {...{ kinds, namespace }} id={`${resource}.${group}`}>
-      {(objects) => {
+      {(objects, isPart) => {
         const found = objects.filter((one) => matches(one, object));
-        if (found.length === 0) return <span class="muted">{none}</span>;
+        if (found.length === 0) return isPart ? null : <span class="muted">{none}</span>;
         return (
           <ul>
             {found.map((one) => {
