@@ -66,4 +66,16 @@ describe('the layout of the console', () => {
     expect(new Set(tops)).to.deep.equal(new Set([0]));
     await hasItsPlace();
   });
+
+  it('N25 compares two revisions across the screen', async () => {
+    await page.goto(`${demo.url}/r/apps/v1/deployments/ns/payments/checkout`);
+    await press(page, 'Roll back');
+    const comparison = page.getByRole('dialog').locator('.code-frame');
+    for (const width of [390, 1280, 1920]) {
+      await page.setViewportSize({ width, height: 900 });
+      const box = await comparison.boundingBox();
+      expect(box?.width, `at ${width}`).to.be.at.least(width - 100);
+      expect(await misplaced(page), `at ${width}`).to.deep.equal([]);
+    }
+  });
 });

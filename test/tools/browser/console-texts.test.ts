@@ -58,4 +58,17 @@ describe('the texts of the console', () => {
 
     expect(await page.locator('main').innerText()).not.to.match(keys);
   });
+
+  it('are those of the editor, too', async () => {
+    await page.evaluate("localStorage.setItem('atrium-language', 'de')");
+    await page.goto(`${demo.url}/r/core/v1/configmaps/ns/shop/storefront/yaml`);
+    await press(page, 'Bearbeiten');
+    await page.getByRole('textbox', { name: /als YAML$/ }).press('Control+F');
+    await page.getByRole('textbox', { name: 'Suchen' }).waitFor();
+
+    expect(await page.locator('.cm-search').innerText())
+      .to.contain('alle ersetzen')
+      .and.not.contain('replace');
+    await page.evaluate("localStorage.setItem('atrium-language', 'en')");
+  });
 });

@@ -15,6 +15,7 @@ import { highlightSelectionMatches, search, searchKeymap } from '@codemirror/sea
 import { EditorState, type Extension } from '@codemirror/state';
 import { drawSelection, EditorView, highlightActiveLine, highlightSpecialChars, keymap, lineNumbers } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
+import { phrases } from './phrases';
 
 const colours = HighlightStyle.define([
   { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: 'var(--accent)' },
@@ -76,6 +77,7 @@ export const shared = (label: string): Extension[] => [
   syntaxHighlighting(colours),
   yaml(),
   search({ top: true }),
+  EditorState.phrases.of(phrases()),
   look,
   EditorView.contentAttributes.of({ 'aria-label': label, spellcheck: 'false', tabindex: '0' }),
 ];

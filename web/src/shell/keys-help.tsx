@@ -1,7 +1,6 @@
 import { hasSingleKeys, singleKeys } from '../app/keys';
 import { t } from '../text/text';
-import { Button } from '../ui/button';
-import { Dialog } from '../ui/dialog';
+import { Dialog, LastLine } from '../ui/dialog';
 import { CheckField } from '../ui/form';
 
 const meanings = { '/': 'keys.find', j: 'keys.next', k: 'keys.previous', Enter: 'keys.open', x: 'keys.select', '?': 'keys.help' } as const;
@@ -31,11 +30,7 @@ export function KeysHelp({ onClose }: { onClose: () => void }) {
           hasSingleKeys.value = isChecked;
         }}
       />
-      <div class="buttons">
-        <Button kind="main" onClick={onClose}>
-          {t('action.close')}
-        </Button>
-      </div>
+      <LastLine onClose={onClose} />
     </Dialog>
   );
 }

@@ -1,8 +1,7 @@
 import './messages.css';
 import { t } from '../text/text';
 import { Age } from '../ui/age';
-import { Button } from '../ui/button';
-import { Dialog } from '../ui/dialog';
+import { Dialog, LastLine } from '../ui/dialog';
 import { Icon } from '../ui/icon';
 import { icons, messages } from '../ui/toast';
 
@@ -21,11 +20,7 @@ export function Messages({ onClose }: { onClose: () => void }) {
           </li>
         ))}
       </ul>
-      <div class="buttons">
-        <Button kind="main" onClick={onClose}>
-          {t('action.close')}
-        </Button>
-      </div>
+      <LastLine onClose={onClose} />
     </Dialog>
   );
 }

@@ -2,8 +2,7 @@ import { AskFor } from '../app/ask';
 import { isRefusedByView } from '../app/rights';
 import { explained, Needed, useExplanation } from '../app/why';
 import { t } from '../text/text';
-import { Button } from '../ui/button';
-import { Dialog } from '../ui/dialog';
+import { Dialog, LastLine } from '../ui/dialog';
 import { ProblemNotice, Skeleton } from '../ui/state';
 
 /** Dialog with the reason for which an action is greyed. */
@@ -23,12 +22,9 @@ export function Why({ onClose }: { onClose: () => void }) {
       ) : (
         <p class="muted">{roles.length > 0 ? t('rights.roles', { roles: roles.join(', ') }) : status.reason || t('rights.noRole')}</p>
       )}
-      <div class="buttons">
+      <LastLine onClose={onClose}>
         <AskFor right={right} onOpen={onClose} />
-        <Button kind="main" onClick={onClose}>
-          {t('action.close')}
-        </Button>
-      </div>
+      </LastLine>
     </Dialog>
   );
 }

@@ -1,9 +1,13 @@
 import { type ComponentChildren, createContext } from 'preact';
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
+import { t } from '../text/text';
+import { Button } from './button';
 
 interface DialogProps {
   title: string;
   onClose: () => void;
+  /** Takes the width of the screen, for a comparison of texts. */
+  isWide?: boolean;
   children: ComponentChildren;
 }
 
@@ -14,7 +18,7 @@ export const StaysOpen = createContext({ current: false });
 export const Closing = createContext<(() => void) | undefined>(undefined);
 
 /** Shows a dialog above the page while it is mounted. The browser keeps the focus in it and restores it afterwards. */
-export function Dialog({ title, onClose, children }: DialogProps) {
+export function Dialog({ title, onClose, isWide = false, children }: DialogProps) {
   const id = useId();
   const dialog = useRef<HTMLDialogElement>(null);
   const staysOpen = useRef(false);
@@ -24,7 +28,7 @@ export function Dialog({ title, onClose, children }: DialogProps) {
   return (
     <dialog
       ref={dialog}
-      class="dialog"
+      class={isWide ? 'dialog wide' : 'dialog'}
       aria-labelledby={id}
       onCancel={(event) => {
         if (staysOpen.current) event.preventDefault();
@@ -38,3 +42,21 @@ export function Dialog({ title, onClose, children }: DialogProps) {
     </dialog>
   );
 }
+
+interface LastLineProps {
+  onClose: () => void;
+  /** The dialog shows the result of an action. */
+  isDone?: boolean;
+  /** Buttons that stand before. */
+  children?: ComponentChildren;
+}
+
+/** Ends a dialog that asks nothing: one button closes it. */
+export const LastLine = ({ onClose, isDone = false, children }: LastLineProps) => (
+  <div class="buttons">
+    {children}
+    <Button kind="main" onClick={onClose}>
+      {t(isDone ? 'action.done' : 'action.close')}
+    </Button>
+  </div>
+);

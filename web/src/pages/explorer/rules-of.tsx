@@ -5,7 +5,7 @@ import { api, bodyOf, type Schemas } from '../../api/client';
 import { useAsked } from '../../app/asked';
 import { t } from '../../text/text';
 import { Button } from '../../ui/button';
-import { Dialog } from '../../ui/dialog';
+import { Dialog, LastLine } from '../../ui/dialog';
 import { Field } from '../../ui/form';
 import { PlainTable } from '../../ui/plain-table';
 import { Empty, Notice } from '../../ui/state';
@@ -153,9 +153,7 @@ function Grants({ row, verb, onClose }: Cell & { onClose: () => void }) {
           { title: t('explorer.through'), cell: ({ subject }) => subject.name },
         ]}
       />
-      <div class="buttons">
-        <Button onClick={onClose}>{t('action.close')}</Button>
-      </div>
+      <LastLine onClose={onClose} />
     </Dialog>
   );
 }

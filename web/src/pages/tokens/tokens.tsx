@@ -7,9 +7,8 @@ import { may } from '../../app/rights';
 import { query } from '../../app/router';
 import { person } from '../../app/session';
 import { t } from '../../text/text';
-import { Button } from '../../ui/button';
 import { Copy } from '../../ui/copy';
-import { Dialog } from '../../ui/dialog';
+import { Dialog, LastLine } from '../../ui/dialog';
 import { Field, Form } from '../../ui/form';
 import { useTokens } from './token-list';
 
@@ -73,11 +72,7 @@ function NewToken({ onClose }: { onClose: () => void }) {
         <>
           <p>{t('tokens.once')}</p>
           <Copy text={made.value} label={t('tokens.title')} />
-          <div class="buttons">
-            <Button kind="main" onClick={onClose}>
-              {t('action.done')}
-            </Button>
-          </div>
+          <LastLine onClose={onClose} isDone />
         </>
       ) : (
         <Form isShownOnce action={t('tokens.create')} onSubmit={create} onCancel={onClose}>

@@ -17,7 +17,7 @@ import { itemsOf, usePluginActions } from '../../plugins/actions';
 import { t } from '../../text/text';
 import { Button } from '../../ui/button';
 import { Copy } from '../../ui/copy';
-import { Dialog } from '../../ui/dialog';
+import { Dialog, LastLine } from '../../ui/dialog';
 import { Field, Form } from '../../ui/form';
 import { Loaded } from '../../ui/loaded';
 import { Menu, type MenuItem } from '../../ui/menu';
@@ -193,11 +193,7 @@ function ResetPassword({ user, onClose }: ActionProps) {
         <>
           <p>{t('user.resetDone')}</p>
           <Copy text={password.value} label={t('users.password')} />
-          <div class="buttons">
-            <Button kind="main" onClick={onClose}>
-              {t('action.done')}
-            </Button>
-          </div>
+          <LastLine onClose={onClose} isDone />
         </>
       ) : (
         <Form isShownOnce action={t('user.reset')} kind="danger" onSubmit={reset} onCancel={onClose}>

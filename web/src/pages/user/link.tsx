@@ -2,10 +2,9 @@ import { useSignal } from '@preact/signals';
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { may } from '../../app/rights';
 import { dateTime, t } from '../../text/text';
-import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
 import { Copy } from '../../ui/copy';
-import { Dialog } from '../../ui/dialog';
+import { Dialog, LastLine } from '../../ui/dialog';
 import { Field, Form } from '../../ui/form';
 import { toast } from '../../ui/toast';
 import { factorRights } from './factors';
@@ -64,11 +63,7 @@ export function MakeLink({ user, onClose }: LinkProps) {
             <Copy text={url} label={t('links.link')} />
           </>
         )}
-        <div class="buttons">
-          <Button kind="main" onClick={onClose}>
-            {t('action.done')}
-          </Button>
-        </div>
+        <LastLine onClose={onClose} isDone />
       </Dialog>
     );
   }

@@ -4,7 +4,7 @@ import { each, type Outcome } from '../../api/each';
 import { allowedOf, usePluginActions } from '../../plugins/actions';
 import { t } from '../../text/text';
 import { Button } from '../../ui/button';
-import { Dialog } from '../../ui/dialog';
+import { Dialog, LastLine } from '../../ui/dialog';
 import { Form } from '../../ui/form';
 import { Failures, Names } from '../../ui/outcomes';
 import { refOfUser, type User } from './query';
@@ -103,11 +103,7 @@ function Bulk({ act, users, onClose, onClear, onDone }: BulkProps) {
           failed={failed.map((outcome) => ({ ...outcome, name: nameOf(outcome.name) }))}
         />
       )}
-      <div class="buttons">
-        <Button kind="main" onClick={onClear}>
-          {t('action.done')}
-        </Button>
-      </div>
+      <LastLine onClose={onClear} isDone />
     </Dialog>
   );
 }

@@ -5,8 +5,7 @@ import { each, type Outcome } from '../../../api/each';
 import { apiPath, type Kind } from '../../../api/kinds';
 import { type ClusterObject, deleteOptions, keyOf, write } from '../../../api/objects';
 import { t } from '../../../text/text';
-import { Button } from '../../../ui/button';
-import { Dialog } from '../../../ui/dialog';
+import { Dialog, LastLine } from '../../../ui/dialog';
 import { Field, Form } from '../../../ui/form';
 import { Failures, Names } from '../../../ui/outcomes';
 import { toast } from '../../../ui/toast';
@@ -63,11 +62,7 @@ function ChangeEach({ rows, title, action = title, isDanger = false, isDisabled 
     return (
       <Dialog title={title} onClose={onDone}>
         <Failures text={failure(failed.value.length)} failed={failed.value} />
-        <div class="buttons">
-          <Button kind="main" onClick={onDone}>
-            {t('action.done')}
-          </Button>
-        </div>
+        <LastLine onClose={onDone} isDone />
       </Dialog>
     );
   return (

@@ -148,7 +148,7 @@ function RollBack({ kind, object, revision, onClose }: RollBackProps) {
   }
   const title = t('object.rollBackTo', { name, number: revision.number });
   return (
-    <Dialog title={title} onClose={onClose}>
+    <Dialog title={title} onClose={onClose} isWide>
       <Form action={title} onSubmit={rollBack} onCancel={onClose} isDisabled={isPaused}>
         {isPaused && <Notice kind="warn">{t('object.rollBackPaused')}</Notice>}
         <Loaded load={heavy}>
