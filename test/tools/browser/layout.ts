@@ -82,3 +82,22 @@ export const scrolledTables = async (page: Page): Promise<string[]> =>
         `[...document.querySelectorAll('.table')].filter((table) => table.scrollWidth > table.clientWidth).map((table) => table.ariaLabel)`,
       ),
     );
+
+/** @returns placeholders of fields and tables shown whole that are wider than their place */
+export const cutTexts = async (page: Page): Promise<string[]> =>
+  z.array(z.string()).parse(
+    await page.evaluate(`(() => {
+      const pen = document.createElement('canvas').getContext('2d');
+      const isCut = (input) => {
+        const { font, paddingInlineStart, paddingInlineEnd } = getComputedStyle(input);
+        pen.font = font;
+        return pen.measureText(input.placeholder).width > input.clientWidth - parseFloat(paddingInlineStart) - parseFloat(paddingInlineEnd);
+      };
+      const fields = [...document.querySelectorAll('main input[placeholder]')].filter((input) => input.getClientRects().length > 0);
+      const tables = [...document.querySelectorAll('main .plain')].filter((table) => table.scrollWidth > table.clientWidth);
+      return [
+        ...fields.filter(isCut).map((input) => 'placeholder: ' + input.placeholder),
+        ...tables.map((table) => 'table: ' + table.querySelector('table').ariaLabel),
+      ];
+    })()`),
+  );
