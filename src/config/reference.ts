@@ -105,14 +105,14 @@ export function configurationReference(): string {
 
 \`npm run docs\` prints this page from the schema.
 
-Settings stand in one YAML file (\`atrium serve --config FILE\`, default \`/etc/atrium/config.yaml\`). An absent default
-file counts as empty. A process variable overrides a setting: \`ATRIUM_\`, then its path in upper case with \`__\` between,
-such as \`ATRIUM_SERVER__PORT=8080\`. Text is taken as it is, anything else is read as YAML
-(\`ATRIUM_SERVER__TRUSTEDPROXIES='[10.0.0.0/8]'\`). Secrets are only ever given as paths of files. Durations are written
-\`250ms\`, \`30s\`, \`5m\`, \`12h\`, \`7d\`; sizes \`512KiB\`, \`1MiB\`.
+Atrium reads its settings from one YAML file (\`atrium serve --config FILE\`, default \`/etc/atrium/config.yaml\`).
+Without the default file, all settings have their defaults. A process variable overrides a setting: \`ATRIUM_\`, then
+its path in upper case with \`__\` between, such as \`ATRIUM_SERVER__PORT=8080\`. Text is taken as it is, anything else is
+read as YAML (\`ATRIUM_SERVER__TRUSTEDPROXIES='[10.0.0.0/8]'\`). Secrets are only ever given as paths of files.
+Durations are written \`250ms\`, \`30s\`, \`5m\`, \`12h\`, \`7d\`; sizes \`512KiB\`, \`1MiB\`.
 
-\`atrium config check\` tells every problem at once, each with its path, and with \`--connect\` also which issuer and
-whether the API server cannot be reached. \`atrium config print\` shows what is in force, defaults included. With a
+\`atrium config check\` reports all problems at once, each with its path. With \`--connect\` it also reports issuers and
+an API server that cannot be reached. \`atrium config print\` shows the effective settings, defaults included. With a
 problem in its configuration the service exits with code 2 before it listens.
 
 ${sections.join('\n\n')}

@@ -20,7 +20,7 @@ const ldapConnector = z
     name: z.string().min(1).max(128).describe('`spec.connector_name` of its users.'),
     url: ldapURL().describe('Address of the directory.'),
     caFile: path().optional().describe('PEM certificate authority of the directory, instead of those of the system.'),
-    startTLS: z.boolean().default(false).describe('Begin with plain ldap and go on in TLS (RFC 4513 section 3).'),
+    startTLS: z.boolean().default(false).describe('Connects with plain LDAP, and then switches to TLS (RFC 4513 section 3).'),
     bindDN: z.string().min(1).optional().describe('The entry that searches. Default: an anonymous bind.'),
     bindPasswordFile: path().optional().describe('File with the password of `bindDN`.'),
     baseDN: distinguishedName().describe('Base DN of the entries of users.'),

@@ -92,6 +92,24 @@ describe('the words of `kubectl explain`', () => {
     });
 });
 
+/** Comments of YAML files, a block each. Administrators read them before they grant the rights below. */
+const commentBlocks = (text: string): string[] =>
+  [...text.matchAll(/(?:^[ \t]*# [^\n]*\n)+/gm)].map(([block]) =>
+    block
+      .replaceAll(/^[ \t]*# /gm, '')
+      .replaceAll(/\s+/g, ' ')
+      .trim(),
+  );
+
+describe('the words of manifests', () => {
+  for (const file of globSync('deploy/{helm/atrium,examples,example-overlay,manifests}/**/*.{yaml,tpl}', { exclude: ['**/base/**'] }))
+    it(`are plain in ${file}, in sentences that begin with a noun or a verb`, () => {
+      const texts = commentBlocks(readFileSync(file, 'utf8'));
+      expect(texts.filter((text) => refused.test(text))).to.deep.equal([]);
+      expect(texts.flatMap(beginnings).filter((sentence) => refusedBeginning.test(sentence))).to.deep.equal([]);
+    });
+});
+
 /** Anchors as GitHub makes them of headings. */
 function anchors(file: string): Set<string> {
   const headings = [...withoutCode(readFileSync(file, 'utf8')).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => heading.toLowerCase());
