@@ -37,6 +37,26 @@ describe('each page of the documentation', () => {
   });
 });
 
+describe('the page of plugins', () => {
+  const [page] = pages().filter(({ path }) => path === 'docs/plugins.md');
+
+  it('has no commands that are not run', () => {
+    expect(page?.commands.filter(isSkipped)).to.deep.equal([]);
+  });
+
+  it("works as printed with the machine's own Node.js, as a newcomer has it", async () => {
+    const path = (process.env.PATH ?? '').split(':').filter((folder) => !folder.includes('node_modules'));
+    const reader = await Reader.start('bash', path.join(':'));
+    const given = new AbortController();
+    try {
+      if (page) expect(await reader.follow(page, given.signal)).to.deep.equal([]);
+    } finally {
+      given.abort();
+      await reader.stop();
+    }
+  });
+});
+
 for (const shell of shells)
   describe(`the commands of the documentation in ${shell}`, () => {
     let reader: Reader;

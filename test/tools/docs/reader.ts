@@ -14,18 +14,21 @@ const root = fileURLToPath(new URL('../../../', import.meta.url));
 export class Reader {
   readonly #shell: Shell;
   readonly #home: string;
+  readonly #path: string | undefined;
   readonly #demo: DemoTerminal;
   #cluster: ControlPlane | undefined;
 
-  static async start(shell: Shell): Promise<Reader> {
+  /** @param path programs that the reader has, by default those of this process */
+  static async start(shell: Shell, path = process.env.PATH): Promise<Reader> {
     const home = await mkdtemp(join(tmpdir(), 'atrium-reader-'));
-    const context = { directory: await checkout(join(home, 'demo')), environment: environmentOf(home) };
-    return new Reader(shell, home, new DemoTerminal(context));
+    const context = { directory: await checkout(join(home, 'demo')), environment: environmentOf(home, path) };
+    return new Reader(shell, home, path, new DemoTerminal(context));
   }
 
-  private constructor(shell: Shell, home: string, demo: DemoTerminal) {
+  private constructor(shell: Shell, home: string, path: string | undefined, demo: DemoTerminal) {
     this.#shell = shell;
     this.#home = home;
+    this.#path = path;
     this.#demo = demo;
   }
 
@@ -62,7 +65,7 @@ export class Reader {
     return ran.flatMap((one) => differences(one).map((problem) => `${one.commands.line}: ${problem}`));
   }
 
-  #context = async (name: string, home: string, path = process.env.PATH): Promise<ShellContext> => ({
+  #context = async (name: string, home: string, path = this.#path): Promise<ShellContext> => ({
     directory: await checkout(join(this.#home, name)),
     environment: environmentOf(home, path),
   });
@@ -75,7 +78,7 @@ export class Reader {
       await mkdir(join(home, '.kube'), { recursive: true });
       await cp(this.#cluster.kubeconfig, join(home, '.kube/config'));
     }
-    return this.#context(`${name}-cluster`, home, `${dirname(await helmProgram())}:${process.env.PATH}`);
+    return this.#context(`${name}-cluster`, home, `${dirname(await helmProgram())}:${this.#path}`);
   }
 }
 

@@ -6,7 +6,8 @@ import base from '../ui/base.css?inline';
 import controls from '../ui/controls.css?inline';
 import table from '../ui/table.css?inline';
 
-const host = ':host { display: block; } .plugin-place { display: flow-root; }';
+const host =
+  ':host { display: block; } .plugin-place { display: flow-root; } .form { max-inline-size: 560px; } .count { align-self: center; }';
 const sheets = new Map<string, readonly CSSStyleSheet[]>();
 let own: CSSStyleSheet | undefined;
 

@@ -19,6 +19,8 @@ const shapes = { ok: CircleCheck, warn: TriangleAlert, bad: CircleAlert, off: Ci
 type Value = string | number;
 
 const cellsOf = (cell: Cell | readonly Cell[]): readonly Cell[] => (Array.isArray(cell) ? cell : [cell as Cell]);
+/** An empty cell has no element: on a phone its title is left out. */
+const withText = (cell: Cell | readonly Cell[]): readonly Cell[] => cellsOf(cell).filter((one) => textOf(one) !== '');
 const textOf = (cell: Cell): string => String(typeof cell === 'object' ? cell.text : cell);
 
 /** Rows of a plugin: found by the words in them, and sorted by a click on a title. */
@@ -38,7 +40,7 @@ export function RowTable<Row>({ label, columns, rows, idOf, empty, isSearchable 
       {isSearchable && rows.length > 0 && (
         <search class="filters">
           <SearchInput label={t('keys.find')} value={words.value} onInput={(typed) => (words.value = typed)} />
-          <p class="muted" role="status">
+          <p class="muted count" role="status">
             {count(fitting.length)}
           </p>
         </search>
@@ -92,7 +94,7 @@ function inOrder<Row>(rows: readonly Row[], sortedBy: ((row: Row) => Value) | un
 
 const CellView = ({ of }: { of: Cell | readonly Cell[] }) => (
   <>
-    {cellsOf(of).map((cell, index) => (
+    {withText(of).map((cell, index) => (
       <span key={index} class="listed">
         <OneCell of={cell} />
       </span>
