@@ -28,9 +28,13 @@ async function start(): Promise<void> {
   const here = new URL(location.href);
   if (isVisit()) lookAhead(pathOf(here), here.searchParams);
   const host = document.getElementById('app');
+  let isEmptied = false;
   const show = (shown: ComponentChild) => {
-    host?.replaceChildren();
-    if (host) render(shown, host);
+    if (!host) return;
+    // Later calls find what was rendered, which is compared with.
+    if (!isEmptied) host.replaceChildren();
+    isEmptied = true;
+    render(shown, host);
   };
   await Promise.all([languageStarts, startSession(() => show(<Waiting />))]);
   startRouter();

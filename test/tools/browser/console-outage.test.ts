@@ -4,10 +4,7 @@ import { expect } from 'chai';
 import type { BrowserContext, Page } from 'playwright-core';
 import { z } from 'zod';
 import { eventually } from '../../support/cluster-admin.ts';
-import { forSuite } from '../../support/for-suite.ts';
-import { startChromium } from './chromium.ts';
-import { Demo } from './demo.ts';
-import { Front } from './front.ts';
+import { demoBehindFront, type Front } from './front.ts';
 
 /** Addresses of the patterns that have parameters. A pattern without an address fails. */
 const addresses: Readonly<Record<string, readonly string[]>> = {
@@ -99,12 +96,7 @@ const named = z.object({ metadata: z.object({ name: z.string() }) });
 const listed = z.object({ items: z.array(named) });
 
 describe('the console while the service is away', () => {
-  const demo = forSuite(() => Demo.start({ users: 5 }));
-  const front = forSuite(() => Front.start(Number(new URL(demo.url).port)));
-  const browser = forSuite(
-    () => startChromium(`--host-resolver-rules=MAP ${new URL(demo.url).host} 127.0.0.1:${front.port}`),
-    (it) => it.close(),
-  );
+  const { browser, demo, front } = demoBehindFront({ users: 5 });
   let state: Awaited<ReturnType<BrowserContext['storageState']>>;
   const names: Record<string, string> = {};
 
@@ -133,7 +125,6 @@ describe('the console while the service is away', () => {
     const headers = { authorization: `Bearer ${demo.person('viewer').token}`, 'content-type': 'application/json' };
     names.REQUEST = await nameIn('/auth/v1/accessrequests', { method: 'POST', headers, body: JSON.stringify(spec) });
   });
-  afterEach(() => front.answer('all'));
 
   const address = (path: string) => path.replace(/[A-Z]{3,}/, (word) => names[word] ?? word);
   /** Opens a page in a profile of its own, with nothing in its cache. */

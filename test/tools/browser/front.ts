@@ -3,10 +3,17 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { Browser } from 'playwright-core';
+import { forSuite } from '../../support/for-suite.ts';
 import { OpenSockets } from '../../support/open-sockets.ts';
+import { startChromium } from './chromium.ts';
+import { Demo, type DemoOptions } from './demo.ts';
 
-/** `files`: only files of the console are answered; `none`: each connection is closed; `silent`: none is answered. */
-type Answers = 'all' | 'files' | 'none' | 'silent';
+/**
+ * `files`: only files of the console are answered; `none`: each connection is closed; `held`: each connection but that of a write is closed;
+ * `cut`: a write is done, and its answer ends after the headers.
+ */
+type Answers = 'all' | 'files' | 'none' | 'held' | 'cut';
 
 const isFile = (url: string): boolean => !/^\/(?:api|apis|auth|identity|openapi|plugins|version)\b/.test(url);
 
@@ -14,9 +21,11 @@ export class Front {
   readonly #target: number;
   readonly #server: Server;
   readonly #sockets = new OpenSockets();
-  readonly #open = new Set<ServerResponse>();
+  readonly #held = new Set<ServerResponse>();
   #answers: Answers = 'all';
   #pending = 0;
+  /** Methods and paths of the writes that have reached the service. */
+  readonly written: string[] = [];
 
   private constructor(target: number) {
     this.#target = target;
@@ -51,21 +60,24 @@ export class Front {
   /** Ends open connections and streams, as a service that stops does. */
   answer(answers: Answers): void {
     this.#answers = answers;
-    if (answers === 'all') for (const response of this.#open) response.socket?.destroy();
-    else if (answers !== 'silent') this.#sockets.destroy();
+    if (answers === 'all') for (const response of this.#held) response.socket?.destroy();
+    else if (answers !== 'cut') this.#sockets.destroy();
   }
 
   #isAnswered(url: string): boolean {
-    return this.#answers === 'all' || (this.#answers === 'files' && isFile(url));
+    return this.#answers === 'all' || this.#answers === 'cut' || (this.#answers === 'files' && isFile(url));
   }
 
   #pass(incoming: IncomingMessage, response: ServerResponse): void {
     const { url = '/', method, headers } = incoming;
+    const isWrite = method !== 'GET' && !/accessreviews|dryRun/.test(url);
     if (!this.#isAnswered(url)) {
-      if (this.#answers === 'silent') this.#open.add(response);
+      if (this.#answers === 'held' && isWrite) this.#held.add(response);
       else incoming.socket.destroy();
       return;
     }
+    const isCut = this.#answers === 'cut' && isWrite;
+    if (isWrite) this.written.push(`${method} ${url}`);
     const isStream = url.includes('watch=true');
     if (!isStream) {
       this.#pending += 1;
@@ -75,6 +87,11 @@ export class Front {
     }
     const upstream = request({ host: '127.0.0.1', port: this.#target, path: url, method, headers }, (answer) => {
       response.writeHead(answer.statusCode ?? 502, answer.rawHeaders);
+      if (isCut) {
+        response.flushHeaders();
+        answer.resume().on('end', () => response.destroy());
+        return;
+      }
       answer.pipe(response);
       answer.on('error', () => response.destroy());
     });
@@ -101,4 +118,16 @@ export class Front {
       one.on('close', () => other.destroy());
     }
   }
+}
+
+/** Starts the demo, and a browser that reaches it through a proxy. Each test begins with a service that answers. */
+export function demoBehindFront(options: DemoOptions): { browser: Browser; demo: Demo; front: Front } {
+  const demo = forSuite(() => Demo.start(options));
+  const front = forSuite(() => Front.start(Number(new URL(demo.url).port)));
+  const browser = forSuite(
+    () => startChromium(`--host-resolver-rules=MAP ${new URL(demo.url).host} 127.0.0.1:${front.port}`),
+    (it) => it.close(),
+  );
+  afterEach(() => front.answer('all'));
+  return { browser, demo, front };
 }

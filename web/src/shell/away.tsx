@@ -11,7 +11,7 @@ export function Away() {
   const since = away.value;
   return (
     since && (
-      <section class="own-access" role="alert">
+      <section class="own-access away" role="alert">
         <p class="bad">
           <Icon of={CloudOff} />
           <span>{t('shell.away', { time: timeOf(since) })}</span>

@@ -4,6 +4,8 @@ import { type Signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { createContext, h } from 'preact';
 import { useContext, useEffect, useId, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
+import { writesSoFar } from '../api/client';
+import { refetch } from '../api/load';
 import { away } from '../api/outage';
 import { asProblem, noAnswer, type Problem } from '../api/problem';
 import { t } from '../text/text';
@@ -40,6 +42,14 @@ interface FormProps {
   children?: ComponentChildren;
 }
 
+/** Returns the failure of a form. The page below shows the effect of a write whose answer is lost. */
+function failureOf(error: unknown, hasWritten: boolean): Problem {
+  const problem = asProblem(error);
+  if (!hasWritten) return problem.ofWrite(false);
+  if (problem.isOutage) void refetch('');
+  return problem;
+}
+
 export function Form(props: FormProps) {
   const { action, kind = 'main', onSubmit, onCancel, isDisabled = false, isShownOnce = false, isFocusedOnCancel = false, children } = props;
   const isDue = useRef(props.isSubmittedAtOnce === true);
@@ -69,10 +79,11 @@ export function Form(props: FormProps) {
     if (isBusy.value || isDisabled) return;
     isBusy.value = true;
     problem.value = undefined;
+    const writes = writesSoFar();
     try {
       await onSubmit(signal);
     } catch (error) {
-      problem.value = asProblem(error);
+      problem.value = failureOf(error, writesSoFar() > writes);
     } finally {
       isBusy.value = false;
     }

@@ -4,6 +4,7 @@ import { apiPath, type Kind, kindId } from '../../../../api/kinds';
 import { pageSize } from '../../../../api/list-path';
 import { type Load, useLoad } from '../../../../api/load';
 import { type ClusterObject, getJson } from '../../../../api/objects';
+import { away } from '../../../../api/outage';
 import { usePoll } from '../../../../api/poll';
 import { asProblem, isAbort } from '../../../../api/problem';
 import { may, type Right, useRights } from '../../../../app/rights';
@@ -56,8 +57,9 @@ export function useReads(purpose: string, { metadata }: ClusterObject, reads: re
       const objects = (items ?? []).map((item) => ({ ...item, apiVersion, kind: read.kind.kind }));
       return { objects, gaps: metadata.continue ? [{ kind: read.kind, why: 'part', right, message: '' }] : [] };
     } catch (error) {
-      if (isAbort(error)) throw error;
-      const { status, message } = asProblem(error);
+      const { status, message, isOutage } = asProblem(error);
+      // The chain that was read stays while the service is away.
+      if (isAbort(error) || (isOutage && (status === 0 || away.peek() !== undefined))) throw error;
       return { objects: [], gaps: [{ kind: read.kind, why: status === 403 ? 'forbidden' : 'failed', right, message }] };
     }
   }
