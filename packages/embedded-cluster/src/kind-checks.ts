@@ -23,6 +23,7 @@ interface Declared {
   labels?: boolean;
   unique?: string;
   quantities?: 'natural' | 'positive';
+  storage?: boolean;
   percent?: boolean;
   port?: true | 'optional';
   mode?: boolean;
@@ -197,6 +198,10 @@ const makers: { readonly [Name in keyof Declared]?: (given: NonNullable<Declared
           duplicate(`${path}[${index}].${key}`, name),
     ),
   quantities: (bound) => checkOfEntries((key, quantity) => quantityMistakes(bound, key, String(quantity))),
+  storage: () => (value) => {
+    const size = isJsonObject(value) && isJsonObject(value.requests) ? value.requests.storage : undefined;
+    return size === undefined ? [(path) => required(`${path}[storage]`)] : quantityMistakes('positive', 'storage', String(size));
+  },
   percent: () => (value) => percentProblems(value)?.map((problem) => wrong(value, problem)),
   port: (place) => (value) => {
     const port = value ?? (place === 'optional' ? 1 : 0);

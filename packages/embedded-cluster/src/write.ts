@@ -282,8 +282,9 @@ function withSpecOf(type: ResourceType, object: KubernetesObject, old: StoredObj
 function finish(type: ResourceType, object: StoredObject, old: StoredObject | undefined, request: WriteRequest): void {
   type.schema.applyDefaults(object);
   type.prepare?.(object, old, request);
-  const declared = [...metadataErrors(type, object, old), ...type.schema.validate(object, old)];
-  const causes = [...declared, ...ownErrors(() => type.validate?.(object, old, request) ?? [], declared.length > 0)];
+  const declared = type.schema.validate(object, old);
+  const own = ownErrors(() => type.validate?.(object, old, request) ?? [], declared.length > 0);
+  const causes = [...metadataErrors(type, object, old), ...own, ...declared];
   if (causes.length > 0) throw invalid({ group: type.group, kind: type.kind, name: object.metadata.name }, causes);
   if (old && type.hasGeneration && !isDeepStrictEqual(versionedPart(type, object), versionedPart(type, old))) {
     object.metadata.generation = (old.metadata.generation ?? 0) + 1;

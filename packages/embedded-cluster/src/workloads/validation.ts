@@ -238,17 +238,13 @@ export function service(object: KubernetesObject, old: StoredObject | undefined)
 }
 
 export function claim(object: KubernetesObject, old: StoredObject | undefined): FieldError[] {
-  const storage = at(object, 'spec.resources.requests.storage');
-  if (storage === undefined) return [required('spec.resources[storage]')];
-  const errors =
-    (quantityOf(String(storage)) ?? 0) > 0 ? [] : [invalidValue('spec.resources[storage]', String(storage), 'must be greater than zero')];
   const fixed = ({ spec }: KubernetesObject) => {
     const { resources: _size, volumeName: _volume, volumeAttributesClassName: _class, ...rest } = (spec ?? {}) as JsonObject;
     return rest;
   };
-  if (old === undefined || isDeepStrictEqual(fixed(object), fixed(old))) return errors;
+  if (old === undefined || isDeepStrictEqual(fixed(object), fixed(old))) return [];
   const may = 'resources.requests and volumeAttributesClassName for bound claims';
-  return [...errors, forbidden('spec', `spec is immutable after creation except ${may}`)];
+  return [forbidden('spec', `spec is immutable after creation except ${may}`)];
 }
 
 export function ingress(object: KubernetesObject): FieldError[] {
