@@ -2,13 +2,7 @@
 import { call } from './client';
 import { asProblem } from './problem';
 import { type KindName, SchemaDocument } from './schema-document.ts';
-import type { Resolve, Schema } from './schema-fields.ts';
-
-export interface Schemas {
-  /** The schema of a kind. */
-  root: Schema;
-  resolve: Resolve;
-}
+import type { Schemas } from './schema-fields.ts';
 
 const keptDocuments = 12;
 /** Time for which a failure is remembered: the editor asks with each move of its cursor. */

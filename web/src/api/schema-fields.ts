@@ -22,6 +22,12 @@ export interface Schema {
 /** Returns a schema by its name, such as `io.k8s.api.core.v1.PodSpec`. */
 export type Resolve = (name: string) => Schema | undefined;
 
+export interface Schemas {
+  /** The schema of a kind. */
+  root: Schema;
+  resolve: Resolve;
+}
+
 /** An item of a list in a path of field names. */
 export const item = 0;
 export type Step = string | typeof item;
@@ -57,7 +63,7 @@ export interface Field {
   shape: 'scalar' | 'object' | 'list';
 }
 
-const isEither = ({ oneOf = [], anyOf = [], ...schema }: Schema): boolean =>
+export const isEither = ({ oneOf = [], anyOf = [], ...schema }: Schema): boolean =>
   schema['x-kubernetes-int-or-string'] === true || schema.format === 'int-or-string' || oneOf.length + anyOf.length > 1;
 
 const lastPart = (name: string): string => name.slice(name.lastIndexOf('.') + 1);
@@ -88,7 +94,7 @@ function fieldOf(name: string, schema: Schema, isRequired: boolean, resolve: Res
   return { name, type: typeOf(schema, resolve), description, isRequired, values, shape: shapeOf(found) };
 }
 
-function memberOf(parent: Schema, step: Step): Schema | undefined {
+export function memberOf(parent: Schema, step: Step): Schema | undefined {
   if (step === item) return parent.items;
   const { properties = {}, additionalProperties } = parent;
   if (Object.hasOwn(properties, step)) return properties[step];

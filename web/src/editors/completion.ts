@@ -2,9 +2,9 @@
 import { autocompletion, type Completion, type CompletionContext, type CompletionResult } from '@codemirror/autocomplete';
 import { type EditorState, type Extension, StateEffect, StateField } from '@codemirror/state';
 import { EditorView, type Panel, showPanel, ViewPlugin, type ViewUpdate } from '@codemirror/view';
-import type { Schemas } from '../api/openapi';
-import { type Field, fieldAt, fieldsAt, item } from '../api/schema-fields.ts';
+import { type Field, fieldAt, fieldsAt, item, type Schemas } from '../api/schema-fields.ts';
 import { t } from '../text/text';
+import { type MarkOptions, marking } from './marks.ts';
 import { type Cursor, cursorIn, fieldOn, type Lines, typeAround } from './yaml-path.ts';
 
 export interface ObjectType {
@@ -15,11 +15,7 @@ export interface ObjectType {
 /** Finds the schemas of a type. Undefined: the cluster publishes none, or they cannot be read. */
 export type FindSchemas = (type: ObjectType) => Promise<Schemas | undefined>;
 
-export interface CompletionOptions {
-  /** The type of a document that names none yet. */
-  type: ObjectType;
-  find: FindSchemas;
-}
+export type CompletionOptions = MarkOptions;
 
 const linesOf = ({ doc }: EditorState): Lines => ({ count: doc.lines, line: (number) => doc.line(number).text });
 
@@ -168,6 +164,7 @@ const look = EditorView.theme({
 });
 
 export const completing = (options: CompletionOptions): Extension[] => [
+  marking(options),
   autocompletion({ override: [completeBy(options)], icons: false, activateOnTypingDelay: 50 }),
   explained,
   explainer(options),

@@ -168,10 +168,16 @@ export class YamlError extends Error {
   }
 }
 
-const documentsIn = (text: string) => {
-  const documents = parseAllDocuments(text, options);
-  return 'empty' in documents ? [] : documents;
-};
+let last: { text: string; documents: Document.Parsed[] } | undefined;
+
+/** Returns the documents of a text. The last text is kept: several checks read it. */
+export function documentsIn(text: string): Document.Parsed[] {
+  if (last?.text !== text) {
+    const documents = parseAllDocuments(text, options);
+    last = { text, documents: 'empty' in documents ? [] : documents };
+  }
+  return last.documents;
+}
 
 /** Reports whether a key can be the name of a JSON member. Null, infinities and collections cannot. */
 const isKey = (key: unknown): boolean =>

@@ -22,7 +22,7 @@ interface EditProps extends EditTarget {
 }
 
 /** Loads schemas of versions that the cluster has: a version that is being typed does not exist yet. */
-function completionFor(own: Kind, kinds: readonly Kind[] = [own]): CompletionOptions {
+function completionFor(own: Kind, kinds: readonly Kind[] = [own]): Omit<CompletionOptions, 'refusals'> {
   return {
     type: { apiVersion: own.group ? `${own.group}/${own.version}` : own.version, kind: own.kind },
     async find({ apiVersion, kind }) {
@@ -37,7 +37,7 @@ function completionFor(own: Kind, kinds: readonly Kind[] = [own]): CompletionOpt
 export function Edit({ text, onDone, onCancel, ...target }: EditProps) {
   const { kind, object, kinds } = target;
   const editing = useEdit(target, text, onDone);
-  const { typed, review, several } = editing;
+  const { typed, review, several, refusals } = editing;
   useGuard(typed.value !== text);
   return (
     <div class="edit">
@@ -48,7 +48,7 @@ export function Edit({ text, onDone, onCancel, ...target }: EditProps) {
         <Code
           label={t('cluster.edit', { kind: kind.kind })}
           text={text}
-          completion={completionFor(kind, kinds)}
+          completion={{ ...completionFor(kind, kinds), refusals }}
           onChange={(next) => {
             typed.value = next;
           }}

@@ -5,11 +5,13 @@ import { apiPath, type Kind } from '../../../api/kinds';
 import { type ClusterObject, getJson, write } from '../../../api/objects';
 import { asProblem, Problem } from '../../../api/problem';
 import { setGuard } from '../../../app/router';
+import type { Refusal } from '../../../editors/marks';
 import { t } from '../../../text/text';
 import { useUnmountSignal } from '../../../ui/unmount-signal';
 import { runSteps, type Step, stepsOf } from './apply';
 import { LoneMask, unmasked } from './masks';
 import { comparedText, type Yaml } from './object-text';
+import { refusalsOf } from './refusals';
 
 export interface EditTarget {
   kind: Kind;
@@ -36,6 +38,7 @@ export function useEdit(target: EditTarget, text: string, onDone: (object: Clust
   const problem = useSignal<Problem | undefined>(undefined);
   const review = useSignal<Review | undefined>(undefined);
   const several = useSignal<readonly Step[] | undefined>(undefined);
+  const refusals = useSignal<readonly Refusal[]>([]);
   /** Object with the changes that another client has made meanwhile. */
   const other = useSignal<ClusterObject | undefined>(undefined);
   const base = other.value ?? object;
@@ -45,10 +48,12 @@ export function useEdit(target: EditTarget, text: string, onDone: (object: Clust
     if (isBusy.value) return;
     isBusy.value = true;
     problem.value = undefined;
+    refusals.value = [];
     try {
       await work();
     } catch (error) {
       problem.value = problemIn(error);
+      refusals.value = refusalsOf(problem.value);
       if (problem.value.status === 409 && object !== undefined) await showOther();
     } finally {
       isBusy.value = false;
@@ -60,6 +65,7 @@ export function useEdit(target: EditTarget, text: string, onDone: (object: Clust
     if (kinds !== undefined && values.length > 1) {
       const steps = stepsOf(values, kinds, namespace);
       several.value = await runSteps(steps, { isDryRun: true, signal, isContinued: true, onStep: () => undefined });
+      refusals.value = several.value.flatMap((step, index) => (step.problem ? refusalsOf(step.problem, index) : []));
       return;
     }
     const sent = toSend(onlyObject(values), base, target.isMasked);
@@ -80,7 +86,7 @@ export function useEdit(target: EditTarget, text: string, onDone: (object: Clust
   }
 
   return {
-    ...{ typed, isBusy, problem, review, several, other },
+    ...{ typed, isBusy, problem, review, several, refusals, other },
     compare: () => void attempt(compare),
     save: (sent: ClusterObject) => void attempt(() => save(sent)),
   };
