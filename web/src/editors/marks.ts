@@ -30,7 +30,6 @@ const typeTexts = {
   string: 'editor.typeText',
   integer: 'editor.typeInteger',
   number: 'editor.typeNumber',
-  boolean: 'editor.typeBoolean',
   array: 'editor.typeList',
   object: 'editor.typeMapping',
   either: 'editor.typeEither',
@@ -45,6 +44,7 @@ function wordsOf(finding: Finding): string {
     case 'quote':
       return t('editor.markQuote', { field, value: finding.value });
     case 'type':
+      if (finding.wanted === 'boolean') return t('editor.markValue', { field, values: 'true, false' });
       return t('editor.markType', { field, wanted: t(typeTexts[finding.wanted as keyof typeof typeTexts] ?? 'editor.typeMapping') });
     case 'value':
       return t('editor.markValue', { field, values: finding.values.map(String).filter(Boolean).join(', ') });
