@@ -6,6 +6,7 @@ ARG BASE_IMAGE=gcr.io/distroless/cc-debian13:nonroot
 FROM ${BUILD_IMAGE} AS build
 WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
+COPY packages/audit-store/package.json packages/audit-store/
 COPY packages/demo/package.json packages/demo/
 COPY packages/embedded-cluster/package.json packages/embedded-cluster/
 COPY packages/kubectl-atrium/package.json packages/kubectl-atrium/
@@ -19,6 +20,7 @@ RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY LICENSE tsconfig.json ./
 COPY scripts/build.ts scripts/bundle-plugin.ts scripts/help.ts scripts/text-packs.ts scripts/web.ts scripts/write-sbom.ts scripts/
 COPY src src
+COPY packages/audit-store packages/audit-store
 COPY packages/kubectl-atrium packages/kubectl-atrium
 COPY packages/kubernetes packages/kubernetes
 COPY packages/http packages/http

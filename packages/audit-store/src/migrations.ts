@@ -1,0 +1,43 @@
+import type { Kysely } from 'kysely';
+import { type Migration, Migrator } from 'kysely/migration';
+
+/** Steps of the schema by name, in their order. A step that a release has is never changed. */
+const migrations: Readonly<Record<string, Migration>> = {
+  '0001-events': {
+    async up(db) {
+      await db.schema
+        .createTable('events')
+        .addColumn('sequence', 'integer', (column) => column.primaryKey().autoIncrement())
+        .addColumn('id', 'text', (column) => column.notNull().unique())
+        .addColumn('time', 'bigint', (column) => column.notNull())
+        .addColumn('cluster', 'text', (column) => column.notNull())
+        .addColumn('actor', 'text', (column) => column.notNull())
+        .addColumn('verb', 'text', (column) => column.notNull())
+        .addColumn('api_group', 'text', (column) => column.notNull())
+        .addColumn('resource', 'text', (column) => column.notNull())
+        .addColumn('namespace', 'text', (column) => column.notNull())
+        .addColumn('name', 'text', (column) => column.notNull())
+        .addColumn('code', 'integer', (column) => column.notNull())
+        .addColumn('session', 'text', (column) => column.notNull())
+        .addColumn('request_id', 'text', (column) => column.notNull())
+        .addColumn('rest', 'text', (column) => column.notNull())
+        .execute();
+      const index = (name: string, ...columns: string[]) =>
+        db.schema
+          .createIndex(name)
+          .on('events')
+          .columns([...columns, 'time', 'sequence'])
+          .execute();
+      await index('events_by_time');
+      await index('events_by_actor', 'actor');
+      await index('events_by_object', 'resource', 'namespace', 'name');
+      await index('events_by_namespace', 'namespace');
+    },
+  },
+};
+
+/** Brings the schema of a database up to date. @throws the error of the step that failed; the database is as before that step */
+export async function migrate<Tables>(db: Kysely<Tables>): Promise<void> {
+  const { error } = await new Migrator({ db, provider: { getMigrations: async () => ({ ...migrations }) } }).migrateToLatest();
+  if (error !== undefined) throw error;
+}

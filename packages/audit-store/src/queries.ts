@@ -1,0 +1,56 @@
+import type { Kysely } from 'kysely';
+import type { AuditEvent } from './event.ts';
+import type { AuditFilter, AuditPage, AuditPlace } from './store.ts';
+import { eventOf, rowOf, type Tables } from './tables.ts';
+
+/** Rows in one statement: SQLite takes 32,766 parameters. */
+const rowsAtOnce = 500;
+
+export async function appendEvents(db: Kysely<Tables>, events: readonly AuditEvent[]): Promise<void> {
+  await db.transaction().execute(async (transaction) => {
+    for (let from = 0; from < events.length; from += rowsAtOnce)
+      await transaction
+        .insertInto('events')
+        .values(events.slice(from, from + rowsAtOnce).map(rowOf))
+        .onConflict((conflict) => conflict.column('id').doNothing())
+        .execute();
+  });
+}
+
+const columnOf = {
+  cluster: 'cluster',
+  actor: 'actor',
+  verb: 'verb',
+  apiGroup: 'api_group',
+  resource: 'resource',
+  namespace: 'namespace',
+  name: 'name',
+  session: 'session',
+  requestID: 'request_id',
+} as const satisfies Partial<Record<keyof AuditFilter, keyof Tables['events']>>;
+
+/** Codes from which an event counts as a failure. */
+const firstFailure = 400;
+
+export async function listEvents(
+  db: Kysely<Tables>,
+  filter: AuditFilter,
+  { limit, before }: { limit: number; before?: AuditPlace | undefined },
+): Promise<AuditPage> {
+  let query = db.selectFrom('events').selectAll().orderBy('time', 'desc').orderBy('sequence', 'desc');
+  for (const [name, column] of Object.entries(columnOf)) {
+    const value = filter[name as keyof typeof columnOf];
+    if (value !== undefined) query = query.where(column, '=', value);
+  }
+  const { outcome, from, to } = filter;
+  if (outcome !== undefined) query = query.where('code', outcome === 'failure' ? '>=' : '<', firstFailure);
+  if (from !== undefined) query = query.where('time', '>=', from);
+  if (to !== undefined) query = query.where('time', '<', to);
+  if (before !== undefined)
+    query = query.where(({ eb, refTuple, tuple }) => eb(refTuple('time', 'sequence'), '<', tuple(before.time, before.sequence)));
+  // A further row tells that another page follows.
+  const rows = await query.limit(limit + 1).execute();
+  const shown = rows.slice(0, limit);
+  const last = rows.length > limit ? shown.at(-1) : undefined;
+  return { events: shown.map(eventOf), last: last && { time: last.time, sequence: last.sequence } };
+}

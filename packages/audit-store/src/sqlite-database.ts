@@ -1,0 +1,33 @@
+import { DatabaseSync } from 'node:sqlite';
+import { Kysely, SqliteDialect } from 'kysely';
+import { migrate } from './migrations.ts';
+import type { Tables } from './tables.ts';
+
+/**
+ * Opens a file of SQLite with the tables. Each transaction is on disk when it ends. Statements hold the thread: only a worker calls it.
+ *
+ * @throws Error if the file cannot be opened, or its schema cannot be brought up to date
+ */
+export async function openSqlite(file: string): Promise<Kysely<Tables>> {
+  const database = new DatabaseSync(file, { timeout: 5_000 });
+  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
+  const db = new Kysely<Tables>({
+    dialect: new SqliteDialect({
+      database: {
+        close: () => database.close(),
+        prepare(sql) {
+          const statement = database.prepare(sql);
+          const values = (parameters: readonly unknown[]) => parameters as (string | number)[];
+          return {
+            reader: statement.columns().length > 0,
+            all: (parameters) => statement.all(...values(parameters)),
+            run: (parameters) => statement.run(...values(parameters)),
+            iterate: (parameters) => statement.iterate(...values(parameters)),
+          };
+        },
+      },
+    }),
+  });
+  await migrate(db);
+  return db;
+}
