@@ -1,4 +1,5 @@
 /** Creates the state that all features share: services, user records and groups. */
+import type { AuditStore } from '@atrium/audit-store/store.ts';
 import { cookieNames } from '@atrium/http/cookies/cookies.ts';
 import { reportCache } from '@atrium/http/limits/reports.ts';
 import { SharedBound } from '@atrium/http/limits/shared-bound.ts';
@@ -12,6 +13,7 @@ import type { Logger } from 'pino';
 import { followsNamespaces } from './access/namespaces.ts';
 import { watchAccess } from './access-requests/access-requests.ts';
 import { Audit, loginCounter } from './audit/audit.ts';
+import { AuditIntake } from './audit/audit-intake.ts';
 import { watchUserBindings } from './bindings/bindings.ts';
 import { embeddedIssuerOf, embeddedLoginOf, issuersOf } from './config/issuers.ts';
 import { basePathOf, type Config } from './config/schema.ts';
@@ -36,6 +38,8 @@ export interface ProcessContext {
   log: Logger;
   /** Takes the lines of the audit trail. Default: drops them. */
   writeAudit?: (line: string) => unknown;
+  /** Keeps the events of requests. Default: they are not kept. */
+  auditStore?: AuditStore;
   /** Passwords of users. Default: hashed at the cost of production. */
   passwords?: Passwords;
   /** Creates keys of the embedded issuer. Default: new keys. */
@@ -59,7 +63,7 @@ const pageLifetimeMs = 60_000;
 
 /** Creates the services that all features share. */
 function createServices(context: ProcessContext) {
-  const { config, connection, log, writeAudit = () => undefined, wallClock, clock = () => performance.now() } = context;
+  const { config, connection, log, writeAudit = () => undefined, auditStore, wallClock, clock = () => performance.now() } = context;
   const metrics = new Metrics();
   const { requestTimeout, accessCache } = config.kubernetes;
   const apiServer = new KubernetesClient({ connection, requestTimeoutMs: requestTimeout, metrics, log, ...(wallClock && { wallClock }) });
@@ -82,6 +86,7 @@ function createServices(context: ProcessContext) {
     log,
     metrics,
     audit: new Audit({ log, write: writeAudit, events, now, onEvent: loginCounter(metrics, issuersOf(config)) }),
+    auditIntake: auditStore && new AuditIntake({ store: auditStore, metrics, log }),
     now,
     clock,
     apiServer,

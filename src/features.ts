@@ -7,6 +7,7 @@ import { serverProblem } from '@atrium/kubernetes/identity.ts';
 import { createAccess } from './access/access.ts';
 import { createNamespaces, followsNamespaces } from './access/namespaces.ts';
 import { type AccessRequestsOptions, createAccessRequests } from './access-requests/access-requests.ts';
+import { createActivity } from './activity/activity.ts';
 import { createLogins } from './authentication.ts';
 import { type Base, createBase, type ProcessContext } from './base.ts';
 import { createBindings } from './bindings/bindings.ts';
@@ -14,7 +15,6 @@ import { createCertificates } from './certificates/certificates.ts';
 import { mayEnrolBy } from './config/factors.ts';
 import { namingIssuerOf } from './config/issuers.ts';
 import { workloads } from './config/lists-section.ts';
-import type { Config } from './config/schema.ts';
 import { createConsole } from './console/console.ts';
 import { createExplorer } from './explorer/explorer.ts';
 import { createFactors } from './factors/factors.ts';
@@ -137,6 +137,7 @@ export function createFeatures(context: ProcessContext): Features {
     namespaces ?? {},
     lists,
     createUsage(services, context.earlierUsage),
+    createActivity(services, context.auditStore),
     createSearch(services, { users: base.watched.collection, groups: base.watchedGroups?.collection, lists: lists.service, workloads }),
     identity ?? {},
     config.features.kubernetesProxy ? createProxy(services, authenticator) : {},
@@ -151,12 +152,15 @@ export function createFeatures(context: ProcessContext): Features {
     operations: features.flatMap(({ operations = [] }) => operations),
     checks: features.flatMap(({ checks = [] }) => checks),
     staticPaths: () => console.staticPaths(),
-    working: workingFeatures(config, {
-      accessTokens: accessTokens?.cache,
-      groups: base.watchedGroups?.collection.cache,
-      userBindings: base.userBindings?.collection.cache,
-      accessRequests: base.watchedAccess?.requests.cache,
-    }),
+    working: workingFeatures(
+      { ...config.features, audit: context.auditStore !== undefined },
+      {
+        accessTokens: accessTokens?.cache,
+        groups: base.watchedGroups?.collection.cache,
+        userBindings: base.userBindings?.collection.cache,
+        accessRequests: base.watchedAccess?.requests.cache,
+      },
+    ),
     serverProblem: () => serverProblem(services.client),
     unreachableIssuers: async () => issuers?.unreachable() ?? [],
     async start() {
@@ -171,8 +175,11 @@ export function createFeatures(context: ProcessContext): Features {
 }
 
 /** @param watches watches of extensions that do not work without them */
-function workingFeatures({ features }: Config, watches: Readonly<Record<string, { isRefused: boolean } | undefined>>) {
-  let known: Readonly<Record<string, boolean>> = features;
+function workingFeatures(
+  features: Readonly<Record<string, boolean>>,
+  watches: Readonly<Record<string, { isRefused: boolean } | undefined>>,
+) {
+  let known = features;
   let refused = '';
   return () => {
     const names = Object.keys(watches).filter((name) => watches[name]?.isRefused);

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { SqliteStore } from '@atrium/audit-store/sqlite-store.ts';
 import { type Demo, startDemo } from '@atrium/demo/cluster.ts';
 import { demoConnector } from '@atrium/demo/ldap-server.ts';
 import { type DemoRole, demoEnvironment, demoNamespace } from '@atrium/demo/objects.ts';
@@ -94,7 +95,8 @@ async function start(options: SandboxOptions, { port, release }: ReservedPort): 
   const config = demoConfig({ ...options, port, url, pluginsCaFile: join(directory, 'plugins-ca.crt'), ldap: [connector] });
   const issuer = issuerOf(config) ?? '';
   cluster.trustIssuer({ url: issuer, audiences: [config.login.clientID, ...config.login.audiences] });
-  const app = demoApp(demo, { config, environment, passwords, ...(newSigningKeys && { newSigningKeys }) });
+  const auditStore = await SqliteStore.open(join(directory, 'audit.db'));
+  const app = demoApp(demo, { config, environment, passwords, auditStore, ...(newSigningKeys && { newSigningKeys }) });
   await release();
   await app.start();
   await whenReady(url);
@@ -111,6 +113,7 @@ async function start(options: SandboxOptions, { port, release }: ReservedPort): 
     welcome: welcome({ demo, url, kubeconfig, config, seconds: (performance.now() - started) / 1000 }),
     async stop(stopping) {
       await app.stop(stopping);
+      await auditStore.stop();
       await demo.stop();
       if (options.data === undefined) await rm(directory, { recursive: true, force: true });
       if (options.info !== undefined) await rm(options.info, { force: true });
@@ -128,7 +131,7 @@ async function samplePlugin(template: URL): Promise<KubernetesObject[]> {
 
 const demoApp = (
   { cluster, rolledOut, serviceToken }: Demo,
-  given: Pick<ProcessContext, 'config' | 'environment' | 'passwords' | 'newSigningKeys'>,
+  given: Pick<ProcessContext, 'config' | 'environment' | 'passwords' | 'newSigningKeys' | 'auditStore'>,
 ): App =>
   new App({
     ...given,

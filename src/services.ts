@@ -11,6 +11,7 @@ import type { LongRequests } from '@atrium/kubernetes/rbac/long-requests.ts';
 import type { RbacWatch } from '@atrium/kubernetes/rbac/watch.ts';
 import type { Logger } from 'pino';
 import type { Audit } from './audit/audit.ts';
+import type { AuditIntake } from './audit/audit-intake.ts';
 import type { Config } from './config/schema.ts';
 import type { KeyRing } from './keys/key-ring.ts';
 
@@ -24,6 +25,8 @@ export interface Services {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly audit: Audit;
+  /** Takes events of requests that are passed on. Undefined without a store. */
+  readonly auditIntake: AuditIntake | undefined;
   /** Time of the API server, because replicas compare each other's timestamps. Features have no other clock. */
   readonly now: () => Date;
   /** Monotonic clock, in milliseconds. */

@@ -17,6 +17,7 @@ import type { Context } from 'koa';
 import { auditCaller, auditView } from '../audit/audit.ts';
 import type { Services } from '../services.ts';
 import { answerWith, switchedHeaders } from './answer.ts';
+import { Recording } from './recording.ts';
 import { checkRequest, isRead, withoutTokenSecret } from './rules.ts';
 import { accessOf, compactSearch, isTrue, requestedAccess, type Target, targetOf } from './target.ts';
 import { relay } from './tunnel.ts';
@@ -66,9 +67,10 @@ export class KubernetesProxy {
 
   /** @throws StatusError 400, 401, 403, 404, 413, 429, 503, 504 */
   async answer(ctx: Context, caller: Caller, signal: AbortSignal): Promise<void> {
-    const { apiServer, config } = this.#services;
+    const { apiServer, auditIntake, config, now } = this.#services;
     const rules = config.kubernetes.proxy;
     const target = this.#targetOf(ctx);
+    const recording = auditIntake && Recording.begin(ctx, caller, target, { auditIntake, now });
     const { tokenSecretRefusal } = checkRequest(ctx, caller, target, this.#services);
     if (caller.viewing && !isRead(ctx.method, target)) this.#recordViewedWrite(ctx, caller.viewing);
     const isLong = ctx.state.isLasting === true;
@@ -88,14 +90,27 @@ export class KubernetesProxy {
       signal: lasting?.signal ?? signal,
     };
     if (target.upgrade !== undefined) return this.#switch({ ctx, caller, target }, target.upgrade, call);
+    if (recording?.isScale) await this.#readBefore(caller, call, recording);
     const answer = await apiServer.passageOf(caller).answer(call);
-    const content = await contentOf(answer, target, call);
+    const content = await contentOf(answer, { isGathered: isGathered(target) || recording?.readsAnswer === true }, call);
+    recording?.saw(answer.statusCode, content);
     answerWith(ctx, answer, this.#own, content);
     if (!isLong) return;
     // Proxies such as nginx buffer answers by default.
     ctx.set('X-Accel-Buffering', 'no');
     // A watch may be silent for a long time, and its headers would wait for the first event.
     ctx.flushHeaders();
+  }
+
+  /** Reads the number of replicas with the rights of the caller, for the event of the write. Without that right the event does not tell it. */
+  async #readBefore(caller: Caller, { path, signal }: PassedCall, recording: Recording): Promise<void> {
+    const call: PassedCall = { method: 'GET', path, search: '', headers: { accept: 'application/json' }, isLong: false, signal };
+    try {
+      const { statusCode, body } = await this.#services.apiServer.passageOf(caller).answer(call);
+      recording.sawBefore(statusCode, await gathered(body, signal));
+    } catch {
+      // The write itself tells the caller what fails.
+    }
   }
 
   /** @throws StatusError 429, or the refusal */
@@ -202,9 +217,13 @@ function subProtocolOf({ 'sec-websocket-protocol': protocol }: PassedAnswer['hea
   return typeof protocol === 'string' ? protocol : undefined;
 }
 
-async function contentOf({ headers, body }: PassedAnswer, target: Target, { isLong, signal }: PassedCall): Promise<Readable | Buffer> {
+async function contentOf(
+  { headers, body }: PassedAnswer,
+  { isGathered }: { isGathered: boolean },
+  { isLong, signal }: PassedCall,
+): Promise<Readable | Buffer> {
   if (isLong) return isJson(headers) ? withErrorEvent(body, signal) : body;
-  return isGathered(target) ? gathered(body, signal) : body;
+  return isGathered ? gathered(body, signal) : body;
 }
 
 function bodyOf(ctx: Context): PassedCall['body'] {

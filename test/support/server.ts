@@ -1,3 +1,4 @@
+import type { AuditStore } from '@atrium/audit-store/store.ts';
 import { createLog } from '@atrium/http/telemetry/log.ts';
 import { stringify } from 'yaml';
 import { parseConfig } from '../../src/config/load.ts';
@@ -62,6 +63,8 @@ export interface ServerOptions extends Pick<ApiServerOptions, 'issuers' | 'isReu
   passwords?: Passwords;
   /** Addresses of the Services of plugins. */
   pluginContext?: PluginContext;
+  /** Keeps the events of requests. */
+  auditStore?: AuditStore;
   /** Starts a proxy between the service and the cluster, beside the relay. */
   between?: (cluster: OwnApiServer) => Promise<{ url: string; stop(): Promise<void> }>;
 }
@@ -85,6 +88,7 @@ export async function startServer({
   now,
   passwords,
   pluginContext,
+  auditStore,
   between,
   isReused = true,
   hasWorkloads = false,
@@ -122,6 +126,7 @@ export async function startServer({
       wallClock: () => new Date(Date.now() + clockAheadMs),
       ...(passwords && { passwords }),
       ...(pluginContext && { pluginContext }),
+      ...(auditStore && { auditStore }),
       log: createLog({ level: 'info', format: 'json' }, { write: (line) => logLines.push(line) }),
       writeAudit: (line) => auditLines.push(line),
     });

@@ -29,6 +29,7 @@ export function servicesOf(apiServer: KubernetesClient, { log, ...overrides }: {
     log,
     metrics,
     audit: new Audit({ log, write: () => undefined, events: undefined, now }),
+    auditIntake: undefined,
     now,
     clock: () => performance.now(),
     apiServer,

@@ -76,6 +76,8 @@ export const callerRequests: readonly CallerRequest[] = [
     path: '/api/v2/resources/rbac.authorization.k8s.io/v1/roles/namespaces/default',
     asks: [mayThey],
   },
+  // The installation keeps no events.
+  { id: 'ListAuditEvents', path: '/auth/v1/audit', asks: [], codes: [404] },
   // The callers may not read metrics: their review is asked in their name.
   { id: 'GetClusterUsage', path: '/api/v2/usage/nodes', asks: [mayThey], isRepeated: true, codes: [403] },
   { id: 'GetNodeUsage', path: '/api/v2/usage/nodes/a-node', asks: [mayThey], isRepeated: true, codes: [403] },

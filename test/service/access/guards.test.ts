@@ -128,6 +128,8 @@ const guarded = [
   { method: 'GET', path: `/api/v2/resources/${listed}/namespaces/default`, stranger: 403 },
   // An answer with the kinds that were not searched, and no object.
   { method: 'GET', path: '/api/v2/search?q=jane', stranger: 200 },
+  // The installation keeps no events.
+  { method: 'GET', path: '/auth/v1/audit', stranger: 404 },
   { method: 'GET', path: '/api/v2/usage/nodes', stranger: 403 },
   { method: 'GET', path: '/api/v2/usage/nodes/a-node', stranger: 403 },
   { method: 'GET', path: '/api/v2/usage/namespaces/default', stranger: 403 },

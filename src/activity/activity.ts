@@ -1,0 +1,15 @@
+/** Answers who did what, from the events in the audit store. */
+import type { AuditStore } from '@atrium/audit-store/store.ts';
+import type { Feature, Services } from '../services.ts';
+import { activityOperations } from './routes.ts';
+import { ActivityService } from './service.ts';
+
+/** @param store undefined for an installation that keeps no events */
+export function createActivity(services: Services, store: AuditStore | undefined): Pick<Feature, 'operations' | 'stop'> {
+  return {
+    operations: activityOperations(new ActivityService(services, store)),
+    async stop() {
+      await services.auditIntake?.stop();
+    },
+  };
+}

@@ -1,0 +1,64 @@
+import { auditEvent } from '@atrium/audit-store/event.ts';
+import { wholeNumber } from '@atrium/http/input.ts';
+import { z } from 'zod';
+
+const maxItems = 500;
+
+const equal = (what: string) => z.string().min(1).max(253).optional().describe(what);
+const time = (what: string) =>
+  z.iso.datetime({ offset: true, error: 'must be a time like 2026-01-12T10:00:00Z' }).optional().describe(what);
+
+export const auditQuery = z.object({
+  cluster: equal('Cluster of the object; `local` is the one of the service.'),
+  actor: equal('User who did it, by the name in Kubernetes.'),
+  verb: equal('Verb of RBAC, such as `delete`.'),
+  group: z.string().max(253).optional().describe('API group of the object; empty for the core group.'),
+  resource: equal('Plural of the resource, such as `deployments`.'),
+  namespace: equal('Namespace of the object.'),
+  name: equal('Name of the object.'),
+  session: equal('Session in which it was done.'),
+  request: equal('`X-Request-Id` of the request.'),
+  outcome: z.enum(['success', 'failure']).optional().describe('`failure`: the answer was 400 or above.'),
+  from: time('Earliest time, RFC 3339.'),
+  to: time('Time before which it was done, RFC 3339.'),
+  limit: wholeNumber({ cap: maxItems }).default(50).describe(`Maximum number of events. A number above ${maxItems} is reduced to it.`),
+  continue: z
+    .string()
+    .regex(/^\d{1,15}\.\d{1,15}$/, 'must be `metadata.continue` of an earlier answer')
+    .optional()
+    .describe('`metadata.continue` of the answer before.'),
+});
+
+export type AuditParameters = z.output<typeof auditQuery>;
+
+export const auditEventList = z
+  .object({
+    apiVersion: z.literal('auth.platform.io/v1'),
+    kind: z.literal('AuditEventList'),
+    metadata: z.object({ continue: z.string().optional().describe('Set if there are older events.') }),
+    scope: z
+      .enum(['All', 'Own'])
+      .describe('`Own`: the caller may not list `audits.auth.platform.io` here, so that only what they did themselves is searched.'),
+    items: z.array(auditEvent).describe('Newest first.'),
+  })
+  .meta({
+    id: 'AuditEventList',
+    examples: [
+      {
+        ...{ apiVersion: 'auth.platform.io/v1', kind: 'AuditEventList', metadata: {}, scope: 'All' },
+        items: [
+          {
+            ...{ auditID: '0d7a6c1e-5c5f-4a4e-9d3c-0b2f5f0f6a11', cluster: 'local', source: 'door', verb: 'patch' },
+            user: { username: 'ada@example.com' },
+            ...{ sourceIPs: ['192.0.2.10'], userAgent: 'kubectl/v1.36.0' },
+            objectRef: { apiGroup: 'apps', resource: 'deployments', subresource: 'scale', namespace: 'shop', name: 'storefront' },
+            ...{ requestReceivedTimestamp: '2026-01-12T10:00:00.000Z', milliseconds: 12, responseStatus: { code: 200 } },
+            requestID: '6a1d4ba1-3a0f-4f0e-8f43-1de15a2ab1b8',
+            changes: [{ field: 'spec.replicas', from: 2, to: 5 }],
+          },
+        ],
+      },
+    ],
+  });
+
+export type AuditEventList = z.output<typeof auditEventList>;

@@ -1,0 +1,178 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SqliteStore } from '@atrium/audit-store/sqlite-store.ts';
+import { expect } from 'chai';
+import { auditEventList } from '../../../src/activity/schema.ts';
+import type { Person } from '../../support/api-server.ts';
+import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { clusterRoleBinding } from '../../support/grants.ts';
+import { startServer } from '../../support/server.ts';
+
+const door = '/api/kubernetes';
+const deployments = `${door}/apis/apps/v1/namespaces/shop/deployments`;
+const labels = { app: 'cart' };
+const deployment = (name: string) => ({
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name },
+  spec: {
+    replicas: 2,
+    selector: { matchLabels: labels },
+    template: { metadata: { labels }, spec: { containers: [{ name: 'cart', image: 'cart:1' }] } },
+  },
+});
+const role = (name: string, ...rules: { apiGroups: string[]; resources: string[]; verbs: string[] }[]) => ({
+  ...{ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name }, rules },
+});
+
+/** Starts a service with a store in a temporary file. */
+async function withStore() {
+  const directory = await mkdtemp(join(tmpdir(), 'atrium-audit-'));
+  const auditStore = await SqliteStore.open(join(directory, 'audit.db'));
+  const server = await startServer({
+    auditStore,
+    hasWorkloads: true,
+    objects: [
+      { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } },
+      role(
+        'editors',
+        { apiGroups: ['apps'], resources: ['deployments', 'deployments/scale'], verbs: ['*'] },
+        { apiGroups: [''], resources: ['secrets', 'configmaps'], verbs: ['get', 'list'] },
+      ),
+      clusterRoleBinding('editor', 'editors', { kind: 'User', name: 'alice' }),
+      role('auditors', { apiGroups: ['auth.platform.io'], resources: ['audits'], verbs: ['list'] }),
+      clusterRoleBinding('auditor', 'auditors', { kind: 'User', name: 'bob' }),
+    ],
+  });
+  return {
+    ...server,
+    async stop() {
+      await server.stop();
+      await auditStore.stop();
+      await rm(directory, { recursive: true });
+    },
+  };
+}
+
+describe('events of requests at the door', () => {
+  const server = forSuite(withStore);
+  const write = (method: string, path: string, as: Person, body?: unknown, headers = {}) =>
+    server.request(path, { method, as, ...(body !== undefined && { body }), headers });
+  const list = async (as: Person, query: Record<string, string>) => {
+    const response = await server.request(`/auth/v1/audit?${new URLSearchParams(query)}`, { as });
+    expect(response.status).to.equal(200);
+    return auditEventList.parse(await response.json());
+  };
+  /** Waits for the events of a question, which are written after the answer. */
+  const events = (count: number, as: Person, query: Record<string, string>) =>
+    eventually(
+      () => list(as, query),
+      ({ items }) => items.length === count,
+    );
+
+  it('tell who scaled what, from how many and to how many', async () => {
+    expect((await write('POST', deployments, 'alice', deployment('cart'))).status).to.equal(201);
+    const patched = await write(
+      'PATCH',
+      `${deployments}/cart/scale`,
+      'alice',
+      { spec: { replicas: 5 } },
+      {
+        'content-type': 'application/merge-patch+json',
+        'x-request-id': 'scale-1',
+      },
+    );
+    expect(patched.status).to.equal(200);
+
+    const { items, scope } = await events(2, 'bob', { namespace: 'shop', resource: 'deployments', name: 'cart' });
+    expect(scope).to.equal('All');
+    const [scaled, created] = items;
+    expect(scaled).to.deep.include({
+      cluster: 'local',
+      source: 'door',
+      verb: 'patch',
+      objectRef: { apiGroup: 'apps', resource: 'deployments', subresource: 'scale', namespace: 'shop', name: 'cart' },
+      responseStatus: { code: 200 },
+      requestID: 'scale-1',
+      changes: [{ field: 'spec.replicas', from: 2, to: 5 }],
+    });
+    expect(scaled?.user.username).to.equal('alice');
+    expect(created).to.deep.include({ verb: 'create', responseStatus: { code: 201 } });
+  });
+
+  it('tell refusals, and dry runs as such', async () => {
+    expect((await write('DELETE', `${deployments}/cart`, 'carol')).status).to.equal(403);
+    expect((await write('DELETE', `${deployments}/cart?dryRun=All`, 'alice')).status).to.equal(200);
+    const { items } = await events(2, 'bob', { verb: 'delete', namespace: 'shop' });
+    expect(items.map(({ user, responseStatus: { code }, dryRun }) => [user.username, code, dryRun])).to.deep.equal([
+      ['alice', 200, true],
+      ['carol', 403, undefined],
+    ]);
+    expect((await list('bob', { verb: 'delete', outcome: 'failure' })).items).to.have.length(1);
+  });
+
+  it('tell reads of Secrets without a value, and no other reads', async () => {
+    await server.kubernetes.apply({
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 'db', namespace: 'shop' },
+      stringData: { key: 'tell-tale' },
+    });
+    await server.request(`${door}/api/v1/namespaces/shop/configmaps`, { as: 'alice' });
+    expect((await server.request(`${door}/api/v1/namespaces/shop/secrets/db`, { as: 'alice' })).status).to.equal(200);
+    const { items } = await events(1, 'bob', { resource: 'secrets' });
+    expect(items[0]).to.deep.include({ verb: 'get', objectRef: { apiGroup: '', resource: 'secrets', namespace: 'shop', name: 'db' } });
+    expect(JSON.stringify(items)).not.to.include('tell-tale');
+    expect((await list('bob', { resource: 'configmaps' })).items).to.deep.equal([]);
+  });
+
+  it('are those of the caller for a caller who may not list audits, and are refused for another user', async () => {
+    const own = await events(1, 'carol', {});
+    expect(own.scope).to.equal('Own');
+    expect(own.items.map(({ user }) => user.username)).to.deep.equal(['carol']);
+    const other = await server.request('/auth/v1/audit?actor=alice', { as: 'carol' });
+    expect(other.status).to.equal(403);
+    expect((await server.request('/auth/v1/audit')).status).to.equal(401);
+  });
+
+  it('come in pages that leave none out', async () => {
+    const all = (await list('bob', {})).items.map(({ auditID }) => auditID);
+    const paged: string[] = [];
+    let page = await list('bob', { limit: '2' });
+    for (;;) {
+      paged.push(...page.items.map(({ auditID }) => auditID));
+      if (page.metadata.continue === undefined) break;
+      page = await list('bob', { limit: '2', continue: page.metadata.continue });
+    }
+    expect(paged).to.deep.equal(all);
+  });
+
+  it('are refused for a parameter with an invalid value, which the answer names', async () => {
+    for (const [name, value] of Object.entries({
+      from: 'yesterday',
+      outcome: 'bad',
+      continue: 'x',
+      limit: '-1',
+      resource: 'x'.repeat(300),
+    })) {
+      const response = await server.request(`/auth/v1/audit?${name}=${value}`, { as: 'bob' });
+      const { details } = (await response.json()) as { details?: { causes?: { field?: string }[] } };
+      expect([response.status, details?.causes?.[0]?.field], name).to.deep.equal([400, name]);
+    }
+  });
+});
+
+describe('events in an installation without a store', () => {
+  const server = forSuite(() => startServer());
+
+  it('are answered with 404, and requests go on', async () => {
+    const response = await server.request('/auth/v1/audit', { as: 'admin' });
+    expect([response.status, ((await response.json()) as { message: string }).message]).to.deep.equal([
+      404,
+      'this installation keeps no audit events',
+    ]);
+    expect((await server.request(`${door}/api/v1/namespaces/nowhere`, { method: 'DELETE', as: 'admin' })).status).to.equal(404);
+  });
+});
