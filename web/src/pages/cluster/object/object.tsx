@@ -3,6 +3,8 @@ import { useEffect } from 'preact/hooks';
 import { apiPath, type Kind, kindId, pageOf, placeInPath } from '../../../api/kinds';
 import type { ClusterObject } from '../../../api/objects';
 import { useObject } from '../../../api/use-object';
+import { useFeature } from '../../../api/version';
+import { viewed } from '../../../api/view';
 import { AskFor } from '../../../app/ask';
 import { setTitle } from '../../../app/brand';
 import { pluginTabs } from '../../../app/extensions';
@@ -17,6 +19,7 @@ import { t } from '../../../text/text';
 import { Failure, Held, Notice, Old, Skeleton } from '../../../ui/state';
 import { Tabs } from '../../../ui/tabs';
 import { ObjectActions } from '../actions/actions';
+import { Activity } from '../activity/activity';
 import { StateView } from '../cells';
 import { Events } from '../events/events';
 import { openedRow, RowSummary } from '../list/opened-row';
@@ -125,6 +128,7 @@ function ObjectTabs({ kind, namespace, name, tab = '' }: ObjectProps) {
     { id: 'summary', label: t('cluster.summary') },
     { id: 'yaml', label: 'YAML' },
     { id: 'events', label: t('cluster.events') },
+    ...(useFeature('audit') && viewed.value === undefined ? [{ id: 'history', label: t('object.history') }] : []),
     ...(isPod(kind) || hasWorkloadLogs(kind) ? [{ id: 'logs', label: t('cluster.logs') }] : []),
     ...(isPod(kind) ? [{ id: 'terminal', label: t('cluster.terminal') }] : []),
     ...pluginTabs(kind.group, kind.resource).map(({ id, label }) => ({ id, label: label() })),
@@ -164,6 +168,7 @@ function Read(props: OneProps & { object: ClusterObject; load: ReturnType<typeof
       )}
       {tab === 'yaml' && <YamlTab kind={kind} object={object} updateRight={rights.update} onSaved={() => load.reload()} />}
       {tab === 'events' && <Events object={object} />}
+      {tab === 'history' && <Activity kind={kind} object={object} />}
       {tab === 'logs' && isPod(kind) && <Logs kind={kind} pod={object} />}
       {tab === 'logs' && hasWorkloadLogs(kind) && <WorkloadLogs kind={kind} object={object} />}
       {tab === 'terminal' && isPod(kind) && <TerminalTab kind={kind} pod={object} />}
