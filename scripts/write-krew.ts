@@ -5,13 +5,12 @@
  * Run: npm run krew -- --uri https://downloads.example.com/atrium [--outdir dist]
  */
 import './help.ts';
-import { execFile } from 'node:child_process';
 import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs, promisify } from 'node:util';
-import { gzipSync } from 'node:zlib';
+import { parseArgs } from 'node:util';
+import { archiveOf } from './archive.ts';
 import { bundlePlugin, writeChecksum } from './bundle-plugin.ts';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
@@ -26,7 +25,7 @@ const directory = await mkdtemp(join(tmpdir(), 'atrium-krew-'));
 try {
   await bundlePlugin(join(directory, 'kubectl-atrium'));
   await copyFile(join(root, 'LICENSE'), join(directory, 'LICENSE'));
-  await writeFile(join(values.outdir, archive), await packed(directory));
+  await writeFile(join(values.outdir, archive), await archiveOf(directory, 'LICENSE', 'kubectl-atrium'));
 } finally {
   await rm(directory, { recursive: true });
 }
@@ -35,16 +34,6 @@ const template = await readFile(join(source, 'krew.yaml'), 'utf8');
 const filled = { vVERSION: `v${version}`, 'uri: URI': `uri: ${values.uri}/${archive}`, 'sha256: SHA256': `sha256: ${sum}` };
 const manifest = Object.entries(filled).reduce((text, [place, value]) => text.replace(place, value), withoutComments(template));
 await writeFile(join(values.outdir, 'kubectl-atrium.yaml'), manifest);
-
-/** Returns an archive whose bytes depend on its files alone. */
-async function packed(directory: string): Promise<Buffer> {
-  const options = ['--create', '--sort=name', '--mtime=@0', '--owner=0', '--group=0', '--numeric-owner', '--mode=u+rw,go-w'];
-  const { stdout } = await promisify(execFile)('tar', [...options, '--directory', directory, 'LICENSE', 'kubectl-atrium'], {
-    encoding: 'buffer',
-    maxBuffer: 16 * 1024 * 1024,
-  });
-  return gzipSync(stdout, { level: 9 });
-}
 
 function withoutComments(text: string): string {
   return text.replaceAll(/^#.*\n/gm, '');

@@ -1,29 +1,35 @@
 import { hash } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite, needsNoStop } from '../../support/for-suite.ts';
 import { outputOf } from './cluster.ts';
-import { chart, firstAdmin, namespace, publicURL, Release, release, repository } from './release.ts';
+import { firstAdmin, namespace, packagedChart, publicURL, Release, release, repository } from './release.ts';
 import { sharedCluster } from './shared-cluster.ts';
 
 const ada = { email: firstAdmin, password: 'correct horse battery' };
 
-describe('helm install', () => {
+describe('helm install of the packaged chart', () => {
   const cluster = forSuite(sharedCluster, needsNoStop);
   const atrium = forSuite(
     () => Release.prepare(cluster),
     (it) => it.destroy(),
   );
+  let directory: string;
   let notes: string;
   let given: string;
 
   before(async () => {
     cluster.images.set(`${repository}:1.0.0`, cluster.image);
-    notes = outputOf(await atrium.install(chart));
+    directory = await mkdtemp(join(tmpdir(), 'atrium-artifacts-'));
+    notes = outputOf(await atrium.install(await packagedChart(directory)));
     const [command = ''] = /kubectl .* get secret .*/.exec(notes) ?? [];
     given = outputOf(await cluster.shell(command)).trim();
     await atrium.settles();
   });
+  after(() => rm(directory, { recursive: true }));
 
   /** Returns the names of the Pods that logged a request. */
   const reached = (requestID: string) =>

@@ -1,4 +1,9 @@
+import { execFile } from 'node:child_process';
+import { readdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { helmProgram } from '../../cluster/build.ts';
 import { Browser } from '../../service/identity/browser.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import type { Ran, WholeCluster } from './cluster.ts';
@@ -10,7 +15,17 @@ export const release = 'atrium';
 export const publicURL = 'http://console.test';
 export const repository = 'registry.test/console/atrium';
 export const firstAdmin = 'ada@example.com';
-export const chart = fileURLToPath(new URL('../../../deploy/helm/atrium', import.meta.url));
+const repositoryFolder = fileURLToPath(new URL('../../../', import.meta.url));
+export const chart = join(repositoryFolder, 'deploy/helm/atrium');
+
+/** Writes the artifacts of a release into a folder. @returns the path of the packaged chart */
+export async function packagedChart(outdir: string): Promise<string> {
+  const env = { ...process.env, PATH: `${dirname(await helmProgram())}:${process.env.PATH}` };
+  await promisify(execFile)(process.execPath, ['scripts/write-release.ts', '--outdir', outdir], { cwd: repositoryFolder, env });
+  const [file] = (await readdir(outdir)).filter((name) => /^atrium-[\d.]+\.tgz$/.test(name));
+  if (file === undefined) throw new Error('the release has no chart');
+  return join(outdir, file);
+}
 
 /** Disables keep-alive: each request opens a connection, which the Service sends to the next Pod. */
 const once = { connection: 'close' };
