@@ -1,20 +1,20 @@
 /**
  * Measures the image at rest: its size, the time from the start of the process until /readyz answers 200, and the resident memory
- * afterwards, while no request arrives. The folder is built by the steps of the Dockerfile, and run as in a pod.
+ * afterwards, while no request arrives. Podman builds the image, whose files run as in a pod.
  *
- * The API server is the embedded cluster in this process: warm, and without users. Needs root and bubblewrap. Run: node bench/start.ts
+ * The API server is the embedded cluster in this process: warm, and without users. Needs root, podman and bubblewrap. Run: node bench/start.ts
  */
-import { execFileSync } from 'node:child_process';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, lstat, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { apiServer } from '../test/support/api-server.ts';
 import { ClusterAdmin } from '../test/support/cluster-admin.ts';
 import { freePort } from '../test/support/free-port.ts';
-import { Container } from '../test/tools/image/container.ts';
-import { buildImage } from '../test/tools/image/image.ts';
+import { Engine } from '../test/tools/image/engine.ts';
+import { addedPaths, buildImage, extractImage } from '../test/tools/image/image.ts';
 import { writeServiceAccount } from '../test/tools/image/service-account.ts';
+import { Container } from './container.ts';
 
 const starts = 7;
 /** Milliseconds in which V8 collects the garbage of the start: half a minute is enough. */
@@ -22,7 +22,11 @@ const restMs = 60_000;
 
 const directory = await mkdtemp(join(tmpdir(), 'atrium-start-'));
 await chmod(directory, 0o755);
-const image = await buildImage(directory);
+const engine = await Engine.start(directory);
+const configuration = await buildImage(engine, directory);
+const added = await addedPaths(engine);
+const image = await extractImage(engine, configuration, join(directory, 'root'));
+await engine.stop();
 const cluster = await apiServer();
 const kubernetes = new ClusterAdmin(cluster, await cluster.token('admin'));
 await kubernetes.install();
@@ -63,10 +67,11 @@ for (let count = 0; count < starts; count += 1) {
   await container.end();
 }
 
-const size = (path: string) => Number.parseInt(execFileSync('du', ['-sk', path], { encoding: 'utf8' }), 10) / 1024;
-const runtime = size(join(image.added, 'usr'));
+const sizes = await Promise.all(added.map((path) => lstat(join(image.root, path))));
+const size = (prefix: string) =>
+  sizes.reduce((sum, file, index) => sum + (file.isFile() && added[index]?.startsWith(prefix) ? file.size : 0), 0) / 2 ** 20;
 const middle = milliseconds.toSorted((a, b) => a - b)[Math.floor(starts / 2)] ?? Number.NaN;
-console.log(`added to the base       ${size(image.added).toFixed(1).padStart(7)} MB, ${runtime.toFixed(1)} of them the runtime`);
+console.log(`added to the base       ${size('/').toFixed(1).padStart(7)} MB, ${size('/usr/').toFixed(1)} of them the runtime`);
 console.log(
   `start to ready          ${middle.toFixed(0).padStart(7)} ms, the fastest of ${starts} ${Math.min(...milliseconds).toFixed(0)} ms`,
 );

@@ -1,72 +1,67 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import type { Readable } from 'node:stream';
-import type { Image } from './image.ts';
+import { eventually } from '../../support/cluster-admin.ts';
+import type { Engine } from './engine.ts';
+import { reference } from './image.ts';
 
 export interface ContainerOptions {
   /** Arguments in place of the image's CMD. */
   args?: readonly string[];
+  /** Program in place of the image's ENTRYPOINT. */
+  entrypoint?: string;
   environment?: Readonly<Record<string, string>>;
   /** Read-only mounts: folders or files of this machine by paths in the container. */
   mounts?: Readonly<Record<string, string>>;
 }
 
-/**
- * A run of the image: with its folder as a read-only root, as its user, without capabilities and without a way to gain them, in its own
- * process and mount namespaces. The network is the machine's. Needs root and bubblewrap.
- */
+let started = 0;
+
+/** A container of the image as a pod runs it: a read-only root, the user of the image, no capabilities, and the network of the machine. */
 export class Container {
+  readonly #engine: Engine;
+  readonly #name: string;
   readonly #process: ChildProcess;
-  readonly #pid: Promise<number>;
   readonly finished: Promise<{ code: number | null; output: string }>;
   output = '';
 
-  constructor({ root, user, entrypoint, command, environment, workingDirectory }: Image, options: ContainerOptions = {}) {
-    const [uid, gid] = user.split(':');
-    const variables = { ...environment, ...options.environment };
-    this.#process = spawn(
-      'setpriv',
-      [
-        ...[`--reuid=${uid}`, `--regid=${gid}`, '--clear-groups', '--inh-caps=-all', '--bounding-set=-all', '--no-new-privs', '--'],
-        ...['bwrap', '--ro-bind', root, '/', '--proc', '/proc', '--dev', '/dev', '--unshare-pid', '--unshare-ipc', '--as-pid-1'],
-        ...['--die-with-parent', '--info-fd', '3', '--chdir', workingDirectory, '--clearenv'],
-        ...Object.entries(variables).flatMap(([name, value]) => ['--setenv', name, value]),
-        ...Object.entries(options.mounts ?? {}).flatMap(([path, source]) => ['--ro-bind', source, path]),
-        ...['--', ...entrypoint, ...(options.args ?? command)],
-      ],
-      { stdio: ['ignore', 'pipe', 'pipe', 'pipe'], env: { PATH: process.env.PATH ?? '' } },
+  constructor(engine: Engine, { args = [], entrypoint, environment = {}, mounts = {} }: ContainerOptions = {}) {
+    started += 1;
+    this.#engine = engine;
+    this.#name = `atrium-${started}`;
+    this.#process = engine.start(
+      ...['run', '--rm', `--name=${this.#name}`, '--pull=never', '--network=host', '--cgroups=disabled'],
+      ...['--read-only', '--read-only-tmpfs=false', '--cap-drop=all', '--security-opt=no-new-privileges'],
+      ...Object.entries(environment).map(([name, value]) => `--env=${name}=${value}`),
+      ...Object.entries(mounts).map(([path, source]) => `--volume=${source}:${path}:ro`),
+      ...(entrypoint === undefined ? [] : [`--entrypoint=${entrypoint}`]),
+      ...[reference, ...args],
     );
     for (const stream of [this.#process.stdout, this.#process.stderr])
       stream?.on('data', (chunk: Buffer) => {
         this.output += chunk.toString();
       });
     this.finished = once(this.#process, 'close').then(([code]: (number | null)[]) => ({ code: code ?? null, output: this.output }));
-    this.#pid = this.#firstPid();
-    this.#pid.catch(() => undefined);
   }
 
-  /** Returns a field of `/proc/PID/status` of process 1, e.g. `VmRSS`. */
+  /** Returns a field of `/proc/PID/status` of its first process, with the user ids of the machine. */
   async status(field: string): Promise<string> {
-    const status = await readFile(`/proc/${await this.#pid}/status`, 'utf8');
+    const status = await readFile(`/proc/${await this.#pid()}/status`, 'utf8');
     return new RegExp(`^${field}:\\s*(.*)$`, 'm').exec(status)?.[1] ?? '';
   }
 
   async signal(name: NodeJS.Signals): Promise<void> {
-    process.kill(await this.#pid, name);
+    await this.#engine.podman('kill', `--signal=${name}`, this.#name);
   }
 
   /** Kills the container in any state. */
   async end(): Promise<void> {
-    this.#process.kill('SIGKILL');
+    await this.#engine.podman('rm', '--force', '--ignore', '--time=0', this.#name);
     await this.finished;
   }
 
-  async #firstPid(): Promise<number> {
-    let text = '';
-    for await (const chunk of this.#process.stdio[3] as Readable) text += String(chunk);
-    const pid = /"child-pid": (\d+)/.exec(text)?.[1];
-    if (pid === undefined) throw new Error(`the container did not start: ${this.output}`);
-    return Number(pid);
+  async #pid(): Promise<number> {
+    const inspect = () => this.#engine.podman('inspect', '--format={{.State.Pid}}', this.#name);
+    return Number(await eventually(inspect, (pid) => Number(pid) > 0));
   }
 }

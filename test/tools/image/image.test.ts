@@ -1,6 +1,6 @@
-import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect } from 'chai';
 import { z } from 'zod';
 import { type ApiServer, apiServer } from '../../support/api-server.ts';
@@ -8,23 +8,25 @@ import { type ClusterAdmin, eventually, serviceNamespace } from '../../support/c
 import { freePort } from '../../support/free-port.ts';
 import { install } from '../../support/installed-cluster.ts';
 import { Container, type ContainerOptions } from './container.ts';
-import { buildImage, type Image } from './image.ts';
+import { Engine } from './engine.ts';
+import { addedPaths, buildImage, type ImageConfiguration, revision } from './image.ts';
 import { writeServiceAccount } from './service-account.ts';
 
 const billOfMaterials = z.object({
   bomFormat: z.literal('CycloneDX'),
-  components: z.array(z.object({ name: z.string(), version: z.string(), purl: z.string() })),
+  components: z.array(z.object({ 'bom-ref': z.string(), purl: z.string() })),
 });
 
 describe('the image', () => {
   let directory: string;
-  let image: Image;
+  let engine: Engine;
+  let image: ImageConfiguration;
   let cluster: ApiServer;
   let kubernetes: ClusterAdmin;
   const containers: Container[] = [];
 
   const start = (options: ContainerOptions) => {
-    const container = new Container(image, options);
+    const container = new Container(engine, options);
     containers.push(container);
     return container;
   };
@@ -37,11 +39,13 @@ describe('the image', () => {
     };
   };
 
-  before(async () => {
-    // The build runs npm ci, and copies a runtime of 150 MB.
+  before(async function () {
+    // The build runs npm ci, and copies a runtime of 150 MB several times.
+    this.timeout(1_200_000);
     directory = await mkdtemp(join(tmpdir(), 'atrium-image-'));
     await chmod(directory, 0o755);
-    image = await buildImage(directory);
+    engine = await Engine.start(directory);
+    image = await buildImage(engine, directory);
     cluster = await apiServer();
     kubernetes = await install(cluster);
     await writeServiceAccount(join(directory, 'account'), cluster, await kubernetes.serviceToken());
@@ -50,29 +54,67 @@ describe('the image', () => {
     for (const container of containers) await container.end();
     await kubernetes?.close();
     await cluster?.stop();
+    await engine?.stop();
     await rm(directory, { recursive: true });
   });
+  /** Returns a file of the image, which has no shell. */
+  const fileOf = async (path: string): Promise<string> => {
+    const program = 'process.stdout.write(require("node:fs").readFileSync(process.argv[1], "utf8"))';
+    const { code, output } = await start({ entrypoint: '/usr/local/bin/node', args: ['-e', program, path] }).finished;
+    expect(code, output).to.equal(0);
+    return output;
+  };
 
   it('adds only the runtime, a library, the service, its page, licences and a list of components', async () => {
-    const files = await readdir(image.added, { recursive: true, withFileTypes: true });
-    const paths = files.filter((file) => !file.isDirectory()).map((file) => join(file.parentPath, file.name).slice(image.added.length));
+    const paths = await addedPaths(engine);
+    const folders = new Set(paths.flatMap((path) => dirname(path)));
+    const files = paths.filter((path) => !folders.has(path));
 
     const known =
       /^\/(app\/(atrium\.js|kubectl-atrium|parts\/[\w-]+\.js|node_modules\/swagger-ui-dist\/[\w.-]+|public\/((assets|downloads)\/)?[\w.-]+|LICENSE|LICENSES\.txt|sbom\.cdx\.json)|usr\/local\/(bin\/node|share\/doc\/node\/LICENSE)|usr\/lib\/libatomic\.so\.1)$/;
-    expect(paths.filter((path) => !known.test(path))).to.deep.equal([]);
-    expect(paths).to.include.members(['/app/atrium.js', '/app/public/index.html', '/usr/local/bin/node', '/app/sbom.cdx.json']);
-    expect(image.missingLibraries).to.deep.equal([]);
+    expect(files.filter((path) => !known.test(path))).to.deep.equal([]);
+    expect(files).to.include.members(['/app/atrium.js', '/app/public/index.html', '/usr/local/bin/node', '/app/sbom.cdx.json']);
   });
 
-  it('lists every package that went into the bundle, and the runtime', async () => {
-    const { components } = billOfMaterials.parse(JSON.parse(await readFile(join(image.added, 'app/sbom.cdx.json'), 'utf8')));
-    const listed = new Set(components.map(({ name, version }) => `${name}@${version}`));
-    const licensed = async (path: string) => (await readFile(join(image.added, 'app', path), 'utf8')).match(/(?<=^== )\S+/gm) ?? [];
+  it('has the user, the ports, the entry point and the labels of the Dockerfile', () => {
+    expect(image).to.deep.include({ User: '65532:65532', WorkingDir: '/app', Cmd: ['serve'] });
+    expect(image.Entrypoint).to.deep.equal(['/usr/local/bin/node', '--heap-growing-percent=50', '/app/atrium.js']);
+    expect(Object.keys(image.ExposedPorts)).to.have.members(['8080/tcp', '9090/tcp']);
+    expect(image.Env).to.include.members(['NODE_ENV=production', `ATRIUM_REVISION=${revision}`]);
+    expect(image.Labels).to.include({
+      'org.opencontainers.image.title': 'Atrium',
+      'org.opencontainers.image.version': '1.0.0',
+      'org.opencontainers.image.revision': revision,
+    });
+  });
+
+  it('runs as an unprivileged user, without capabilities, behind a seccomp filter, and cannot write a file', async () => {
+    const program = `const { readFileSync, writeFileSync } = require('node:fs');
+      const fields = readFileSync('/proc/self/status', 'utf8').matchAll(/^(Uid|Gid|CapEff|CapBnd|NoNewPrivs|Seccomp):\\s*(\\S+)/gm);
+      const written = ['/app', '/tmp', '/home/nonroot', '/var'].map((folder) => {
+        try { return writeFileSync(folder + '/x', '') ?? 'written'; } catch ({ code }) { return code; }
+      });
+      console.log(JSON.stringify([Object.fromEntries([...fields].map(([, name, value]) => [name, value])), written]));`;
+    const { code, output } = await start({ entrypoint: '/usr/local/bin/node', args: ['-e', program] }).finished;
+
+    expect(code, output).to.equal(0);
+    const none = '0000000000000000';
+    expect(JSON.parse(output)).to.deep.equal([
+      { Uid: '65532', Gid: '65532', CapEff: none, CapBnd: none, NoNewPrivs: '1', Seccomp: '2' },
+      ['EROFS', 'EROFS', 'EROFS', 'EROFS'],
+    ]);
+  });
+
+  it('lists every package that went into the bundle, those of this repository, and the runtime', async () => {
+    const { components } = billOfMaterials.parse(JSON.parse(await fileOf('/app/sbom.cdx.json')));
+    const listed = components.map((component) => component['bom-ref']);
+    const licensed = async (path: string) => (await fileOf(`/app/${path}`)).match(/(?<=^== )\S+/gm) ?? [];
     const bundled = new Set([...(await licensed('LICENSES.txt')), ...(await licensed('public/licences.txt'))]);
 
     expect(bundled.size).to.be.greaterThan(50);
     const runtime = `node-linux-${process.arch}@${process.version.slice(1)}`;
-    expect([...listed].sort()).to.deep.equal([...bundled, runtime].sort());
+    const own = ['@atrium/http', '@atrium/kubernetes', '@atrium/lists', '@atrium/objects', '@atrium/oidc-client', 'kubectl-atrium'];
+    expect(listed.sort()).to.deep.equal([...bundled, runtime, ...own.map((name) => `${name}@1.0.0`)].sort());
   });
 
   it('serves in a cluster as an unprivileged user on a read-only root, and ends gracefully', async () => {
@@ -87,8 +129,9 @@ describe('the image', () => {
         () => false,
       );
     await eventually(isReady, (ready) => ready).catch((error: unknown) => expect.fail(`${error}\n${container.output}`));
-    expect((await container.status('Uid')).split('\t')).to.deep.equal(Array.from({ length: 4 }, () => '65532'));
-    expect(await container.status('CapEff')).to.match(/^0+$/);
+    // A user of the namespace of the engine, whose root is user 100000 of the machine.
+    expect((await container.status('Uid')).split('\t')).to.deep.equal(Array.from({ length: 4 }, () => '165532'));
+    expect((await fetch(`${url}/healthz`)).status).to.equal(200);
     const page = await fetch(`${url}/`);
     expect([page.status, page.headers.get('content-type')]).to.deep.equal([200, 'text/html; charset=utf-8']);
     expect((await fetch(`${url}/identity/.well-known/openid-configuration`)).status).to.equal(200);
