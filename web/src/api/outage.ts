@@ -72,6 +72,8 @@ export function probe(): Promise<boolean> {
 async function askVersion(): Promise<boolean> {
   try {
     const answer = await fetch(new URL('version', base), { cache: 'no-store', signal: AbortSignal.timeout(silenceMs) });
+    // An unread body would keep its connection.
+    await answer.arrayBuffer();
     return !isPage(answer) && ![502, 503, 504].includes(answer.status);
   } catch {
     return false;
