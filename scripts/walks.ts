@@ -40,7 +40,7 @@ const walkOf = (trace: Trace): Walk => ({ files: trace.files.size, changes: trac
 /** Watches report the changes of the last request in this time. */
 const quietMs = 50;
 /** Traces in a row that are no shorter than the shortest one. */
-const enough = 7;
+const enough = 12;
 
 /** The embedded cluster answers in this process, too: `/` must be the whole path. */
 const isAt = (path: string, url = ''): boolean => url === path || (path !== '/' && url.startsWith(path));
