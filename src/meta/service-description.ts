@@ -19,6 +19,7 @@ export const serviceDescription: ServiceDescription = {
     access: 'Access reviews: permissions of the caller, decided by the API server.',
     lists: 'Objects of the configured resources: filtered, sorted, counted and live.',
     usage: 'CPU and memory of pods, workloads, namespaces and nodes over time.',
+    audit: 'Events of requests that changed something: their users, objects and outcomes.',
     search: 'Search for users, groups and objects by name, label and image.',
     kubernetes: 'The Kubernetes API itself, as the caller.',
     namespaces: 'Namespaces that the caller may do something in.',
