@@ -38,10 +38,10 @@ describe('a console whose extensions are switched off', () => {
     await isLoggedIn(page, admin);
   });
 
-  it('lists them', async () => {
+  it('lists them, and the history that needs an audit store', async () => {
     const value = (name: string) => page.locator('dt', { hasText: name }).locator('+ dd');
     await value('Switched off').waitFor();
-    expect((await value('Switched off').innerText()).split(', ')).to.deep.equal(Object.keys(features).toSorted());
+    expect((await value('Switched off').innerText()).split(', ')).to.deep.equal([...Object.keys(features), 'audit'].toSorted());
     expect((await value('Features').innerText()).split(', ')).to.include.members(['openapi', 'version', 'watch']);
     expect(await barriers(page)).to.deep.equal([]);
   });

@@ -11,6 +11,7 @@ import {
   isReady,
   type Node,
   type Pod,
+  type PodTemplate,
   type ReplicaSet,
   type StatefulSet,
 } from './shapes.ts';
@@ -53,6 +54,16 @@ export function reconcileStatefulSet(component: Component, set: StatefulSet): un
   });
 }
 
+/** Returns the template with a volume for each claim of the pod, in the place of a volume with the same name. */
+function withClaims({ metadata, spec: { template, volumeClaimTemplates = [] } }: StatefulSet, pod: string): PodTemplate {
+  if (volumeClaimTemplates.length === 0) return template;
+  const names = volumeClaimTemplates.map((claim) => claim.metadata.name);
+  const ordinal = pod.slice(metadata.name.length + 1);
+  const claims = names.map((name) => ({ name, persistentVolumeClaim: { claimName: `${name}-${metadata.name}-${ordinal}` } }));
+  const { volumes = [] } = template.spec;
+  return { ...template, spec: { ...template.spec, volumes: [...volumes.filter(({ name }) => !names.includes(name)), ...claims] } };
+}
+
 /** Steps by one pod, as OrderedReady demands: the next pod waits until those before it are ready. */
 function stepStatefulSet(component: Component, set: StatefulSet, label: Record<string, string>): void {
   const all = component.owned<Pod>(collections.pods, set);
@@ -65,7 +76,7 @@ function stepStatefulSet(component: Component, set: StatefulSet, label: Record<s
   else if (missing !== undefined && isSettled(all) && roomFor(component, set, 1) === 1) {
     const name = `${set.metadata.name}-${missing}`;
     const labels = { ...label, 'statefulset.kubernetes.io/pod-name': name, 'apps.kubernetes.io/pod-index': String(missing) };
-    createPod(component, set, set.spec.template, { name, labels });
+    createPod(component, set, withClaims(set, name), { name, labels });
   } else if (outdated !== undefined) removePod(component, set, outdated);
 }
 

@@ -45,6 +45,7 @@ interface PodSpec {
   nodeName?: string;
   nodeSelector?: Labels;
   restartPolicy?: 'Always' | 'OnFailure' | 'Never';
+  volumes?: { name: string }[];
   [field: string]: unknown;
 }
 
@@ -83,7 +84,10 @@ interface WorkloadSpec {
 }
 
 export type ReplicaSet = Controlled<WorkloadSpec, { replicas?: number; readyReplicas?: number }>;
-export type StatefulSet = Controlled<WorkloadSpec, { currentRevision?: string }>;
+export type StatefulSet = Controlled<
+  WorkloadSpec & { volumeClaimTemplates?: readonly { metadata: { name: string } }[] },
+  { currentRevision?: string }
+>;
 export type DaemonSet = Controlled<Omit<WorkloadSpec, 'replicas'>>;
 export type Deployment = Controlled<
   WorkloadSpec & {
