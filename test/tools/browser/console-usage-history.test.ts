@@ -1,6 +1,7 @@
 /** CPU and memory over time in the console, from the last hour of metrics. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
+import { eventually } from '../../support/cluster-admin.ts';
 import { barriers } from './axe.ts';
 import { loggedIn } from './demo.ts';
 
@@ -16,8 +17,14 @@ describe('usage over time in the console', () => {
   const { demo, page } = loggedIn('admin', '/');
   const open = async (path: string) => {
     await page.goto(`${demo.url}${path}`);
-    await section(page).scrollIntoViewIfNeeded();
-    await charts(page).nth(1).waitFor();
+    // Sections above it that load later push it out of view again, and a chart is drawn in view.
+    await eventually(
+      async () => {
+        await section(page).scrollIntoViewIfNeeded();
+        return charts(page).count();
+      },
+      (count) => count === 2,
+    );
   };
   /** Counts the pixels of a chart that are not empty. */
   const drawn = () =>
