@@ -22,6 +22,13 @@ function isNetwork(text: string): boolean {
   return family !== 0 && Number(bits) <= (family === 4 ? 32 : 128);
 }
 
+/** Reports whether the text is a domain with an inner dot, a slash and a path, such as `acme.io/foo`. */
+function isDomainPath(text: string): boolean {
+  const slash = text.indexOf('/');
+  const dot = text.indexOf('.', 1);
+  return dot > 0 && dot < slash - 1 && slash < text.length - 1;
+}
+
 function portNameProblems(text: string): string[] {
   const problems = text.length > 15 ? ['must be no more than 15 characters'] : [];
   if (!/^[-a-z0-9]+$/.test(text)) problems.push('must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)');
@@ -53,7 +60,7 @@ export const formats: Readonly<Record<string, Problems>> = {
   trimmed: only((text) => text.trim() === text, 'must not have leading or trailing whitespace'),
   noBackstep: only((text) => !text.split('/').includes('..'), "must not contain '..'"),
   network: only(isNetwork, 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)'),
-  domainPath: only((text) => /^[^/]+\.[^/]+\/.+/.test(text), 'must be a domain-prefixed path (such as "acme.io/foo")'),
+  domainPath: only(isDomainPath, 'must be a domain-prefixed path (such as "acme.io/foo")'),
   podField: only((text) => podFields.test(text), 'error converting fieldPath: field label not supported'),
   host: (text) => {
     if (isIP(text) !== 0) return ['must be a DNS name, not an IP address'];
