@@ -224,7 +224,7 @@ describe('the page of a Job or CronJob in the console', () => {
 
   it('shows deadlines and limits of a CronJob, and the container of its template', async () => {
     await merge(demo, cronJob, { spec: { startingDeadlineSeconds: 120, successfulJobsHistoryLimit: 5, failedJobsHistoryLimit: 2 } });
-    await page.getByText('2m', { exact: true }).waitFor();
+    await page.locator('dt', { hasText: 'Starting deadline' }).locator('+ dd').getByText('2m', { exact: true }).waitFor();
     const text = await page.getByRole('main').innerText();
     expect(text).to.match(/Starting deadline\s+2m\s+Successful Jobs kept\s+5\s+Failed Jobs kept\s+2\s/);
     await inspect(page, 'cron-job');
