@@ -6,6 +6,7 @@ import type { Page, Response } from 'playwright-core';
 import { eventually } from '../../support/cluster-admin.ts';
 import { barriers } from './axe.ts';
 import type { Demo } from './demo.ts';
+import { framesToSettle } from './layout.ts';
 
 async function send(demo: Demo, path: string, { method, type, body }: { method: string; type: string; body: object }): Promise<void> {
   const response = await fetch(`${demo.url}/api/kubernetes/${path}`, {
@@ -39,18 +40,24 @@ export function answersAbout(page: Page, path: string) {
   return { reads, watches, end: () => page.off('response', note) };
 }
 
-/** Returns elements wider than their parent, at widths from a phone to a small desktop. */
+/** Returns elements that are wider than their parent when the page has settled, at widths from a phone to a small desktop. */
 export async function tooWide(page: Page): Promise<unknown[]> {
   const found: unknown[] = [];
   for (const width of [390, 768, 1280]) {
     await page.setViewportSize({ width, height: 900 });
     found.push(
-      ...(await page.evaluate<string[]>(
-        `[...document.querySelectorAll('.kind-section *, .dialog *')]
-          .filter((it) => it.getBoundingClientRect().right > it.parentElement.getBoundingClientRect().right + 1)
-          .filter((it) => getComputedStyle(it.parentElement).overflowX === 'visible' && !['inline', 'contents'].includes(getComputedStyle(it.parentElement).display))
-          .map((it) => ${width} + ' ' + it.outerHTML.slice(0, 160))`,
-      )),
+      ...(await page.evaluate<string[]>(`(async () => {
+        let wide = [];
+        for (let frame = 0; frame < ${framesToSettle}; frame++) {
+          await new Promise((resolve) => requestAnimationFrame(resolve));
+          wide = [...document.querySelectorAll('.kind-section *, .dialog *')]
+            .filter((it) => it.getBoundingClientRect().right > it.parentElement.getBoundingClientRect().right + 1)
+            .filter((it) => getComputedStyle(it.parentElement).overflowX === 'visible' && !['inline', 'contents'].includes(getComputedStyle(it.parentElement).display))
+            .map((it) => ${width} + ' ' + it.outerHTML.slice(0, 160));
+          if (frame > 1 && wide.length === 0) break;
+        }
+        return wide;
+      })()`)),
     );
   }
   return found;

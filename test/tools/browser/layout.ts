@@ -47,7 +47,7 @@ const script = `(() => {
 })()`;
 
 /** Frames in which a page adapts to another width: observers of sizes report one frame later, and render in a further one. */
-const framesToSettle = 60;
+export const framesToSettle = 60;
 
 /** @returns a line for each element that is still misplaced when the page has settled, in layouts from left to right */
 export const misplaced = async (page: Page): Promise<string[]> =>
