@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { z } from 'zod';
 
@@ -30,4 +31,15 @@ export async function barriers(page: Page): Promise<string[]> {
   return violations.flatMap(({ id, help, nodes }) =>
     nodes.map(({ html, failureSummary }) => `${id}: ${help}: ${html.slice(0, 200)} ${failureSummary}`),
   );
+}
+
+/** Asserts that the page is free of barriers in both themes and on a phone, and no wider than the phone. */
+export async function expectAccessible(page: Page): Promise<void> {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    expect(await barriers(page), colorScheme).to.deep.equal([]);
+  }
+  await page.setViewportSize({ width: 390, height: 844 });
+  expect(await barriers(page), 'phone').to.deep.equal([]);
+  expect(await page.evaluate('document.documentElement.scrollWidth')).to.equal(390);
 }

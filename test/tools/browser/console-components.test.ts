@@ -1,7 +1,7 @@
 /** The components of the console in a plugin that uses each of them. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
-import { barriers } from './axe.ts';
+import { barriers, expectAccessible } from './axe.ts';
 import { Visitor } from './chromium.ts';
 import { demoInChromium } from './demo.ts';
 import { pluginsOf } from './plugins.ts';
@@ -93,23 +93,12 @@ describe('components of the console in a plugin', () => {
   const open = (path: string) => page.goto(`${demo.url}/x/parts/${path}`);
   const texts = (name: string) => page.getByRole('table', { name }).getByRole('row').locator('td:first-child').allTextContents();
 
-  /** Asserts that the page is free of barriers in both themes, and no wider than a phone. */
-  async function isAccessible(): Promise<void> {
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme });
-      expect(await barriers(page), colorScheme).to.deep.equal([]);
-    }
-    await page.setViewportSize({ width: 390, height: 844 });
-    expect(await barriers(page), 'phone').to.deep.equal([]);
-    expect(await page.evaluate('document.documentElement.scrollWidth')).to.equal(390);
-  }
-
   it('include a table that is sorted, searched and changed', async () => {
     await open('table');
     const table = page.getByRole('table', { name: 'Namespaces' });
     await table.waitFor();
     expect(await texts('Namespaces')).to.deep.equal(['shop', 'blog', 'ci']);
-    await isAccessible();
+    await expectAccessible(page);
     await page.setViewportSize({ width: 1280, height: 800 });
     await table.getByRole('button', { name: 'Pods' }).click();
     await table.locator('th[aria-sort="ascending"]').waitFor();
@@ -165,7 +154,7 @@ describe('components of the console in a plugin', () => {
     await page.getByText('{"owner":"dev","months":"1","size":"l","agreed":"true"}').waitFor();
     await page.getByRole('combobox', { name: 'Owner' }).nth(1).fill('ops');
     expect(await owner.inputValue()).to.equal('dev');
-    await isAccessible();
+    await expectAccessible(page);
     await page.getByRole('button', { name: 'Cancel' }).click();
     await page.waitForURL(/parts\/table$/);
   });
@@ -177,7 +166,7 @@ describe('components of the console in a plugin', () => {
     await page.getByRole('cell', { name: '14 seats' }).first().waitFor();
     expect(await page.getByRole('row').count()).to.equal(61);
     expect(await page.getByRole('cell', { name: '–', exact: true }).count()).to.equal(1);
-    await isAccessible();
+    await expectAccessible(page);
   });
 
   it('include states and messages', async () => {
@@ -186,7 +175,7 @@ describe('components of the console in a plugin', () => {
     await page.getByText('Two seats are double.').waitFor();
     await page.getByRole('alert').filter({ hasText: 'No answer.' }).getByRole('button', { name: 'Try again' }).click();
     await page.getByText('Once more').waitFor();
-    await isAccessible();
+    await expectAccessible(page);
   });
 
   it('load a value, and read it again after an action of a plugin and on demand', async () => {
@@ -196,7 +185,7 @@ describe('components of the console in a plugin', () => {
     await page.evaluate('loading.reload()');
     expect(await page.evaluate('shown')).to.equal(before + 1);
     expect(await page.getByRole('table', { name: 'ConfigMaps' }).count()).to.equal(1);
-    await isAccessible();
+    await expectAccessible(page);
   });
 
   it('end with their place', async () => {

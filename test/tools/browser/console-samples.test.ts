@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
-import { barriers } from './axe.ts';
+import { barriers, expectAccessible } from './axe.ts';
 import { Visitor } from './chromium.ts';
 import { demoInChromium } from './demo.ts';
 import { configMaps, consolePlugins, pluginsOf } from './plugins.ts';
@@ -43,16 +43,6 @@ describe('samples of plugins', () => {
     for (const object of items) await kubernetes('POST', object.kind === 'ConfigMap' ? configMaps : consolePlugins, object);
   }
 
-  async function isAccessible(): Promise<void> {
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme });
-      expect(await barriers(page), colorScheme).to.deep.equal([]);
-    }
-    await page.setViewportSize({ width: 390, height: 844 });
-    expect(await barriers(page), 'phone').to.deep.equal([]);
-    expect(await page.evaluate('document.documentElement.scrollWidth')).to.equal(390);
-  }
-
   it('show the images that run, with their tags and namespaces', async () => {
     await page.goto(`${demo.url}/`);
     await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Image tags' }).click();
@@ -63,7 +53,7 @@ describe('samples of plugins', () => {
     await page.getByRole('searchbox').fill('postgres');
     const cells = page.getByRole('row').filter({ hasText: 'postgres' }).getByRole('cell');
     expect((await cells.allTextContents()).slice(1)).to.deep.equal(['17.2', '2', 'payments']);
-    await isAccessible();
+    await expectAccessible(page);
   });
 
   it('show warnings of the last hour by minute and by reason', async () => {
@@ -75,13 +65,13 @@ describe('samples of plugins', () => {
     const reasons = page.getByRole('table', { name: 'Reasons' });
     await reasons.getByRole('row').nth(1).waitFor();
     expect(await reasons.getByRole('cell').nth(1).textContent()).to.match(/^[1-9]/);
-    await isAccessible();
+    await expectAccessible(page);
   });
 
   it('show the owners of namespaces, and change them by a form', async () => {
     await page.goto(`${demo.url}/x/namespace-owners`);
     await page.getByRole('row').filter({ hasText: 'shop' }).getByText('No owner').waitFor();
-    await isAccessible();
+    await expectAccessible(page);
     await page.setViewportSize({ width: 1280, height: 800 });
     await page.getByRole('link', { name: 'shop', exact: true }).click();
     await page.getByRole('link', { name: 'Owner', exact: true }).click();
@@ -96,7 +86,7 @@ describe('samples of plugins', () => {
       metadata: { annotations: Record<string, string> };
     };
     expect(metadata.annotations).to.include({ 'example.com/owner': 'Team Shop', 'example.com/contact': 'shop@example.com' });
-    await isAccessible();
+    await expectAccessible(page);
     await page.goto(`${demo.url}/x/namespace-owners`);
     await page.getByRole('cell', { name: 'Team Shop' }).waitFor();
   });
