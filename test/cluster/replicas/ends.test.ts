@@ -59,8 +59,10 @@ describe('access whose end comes after the leader was killed by SIGKILL', () => 
   async function isEndedBy(survivor: Replica, { name, lease, left }: { name: string; lease: string; left: object }): Promise<void> {
     await bindings.untilBound(name, []);
     expect(await leaseOf(lease), 'the Lease of the killed leader').to.deep.equal(left);
-    const log = await survivor.log();
-    expect(log.split('\n').filter((line) => line.includes(name) && line.includes('in place of the leader'))).to.have.lengthOf(1);
+    const deletions = async () =>
+      (await survivor.log()).split('\n').filter((line) => line.includes(name) && line.includes('in place of the leader'));
+    // The replica lists the RoleBindings of all namespaces between its deletion of the ClusterRoleBinding and the line of its log.
+    expect(await eventually(deletions, ({ length }) => length > 0)).to.have.lengthOf(1);
     expect(await hasLed(survivor, lease)).to.equal(false);
   }
 
