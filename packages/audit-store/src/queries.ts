@@ -30,14 +30,11 @@ const columnOf = {
 } as const satisfies Partial<Record<keyof AuditFilter, keyof Tables['events']>>;
 
 /** Codes from which an event counts as a failure. */
-const firstFailure = 400;
+export const firstFailure = 400;
 
-export async function listEvents(
-  db: Kysely<Tables>,
-  filter: AuditFilter,
-  { limit, before }: { limit: number; before?: AuditPlace | undefined },
-): Promise<AuditPage> {
-  let query = db.selectFrom('events').selectAll().orderBy('time', 'desc').orderBy('sequence', 'desc');
+/** Selects the events to which all conditions apply, newest first. */
+export function matchingEvents(db: Kysely<Tables>, filter: AuditFilter) {
+  let query = db.selectFrom('events').orderBy('time', 'desc').orderBy('sequence', 'desc');
   for (const [name, column] of Object.entries(columnOf)) {
     const value = filter[name as keyof typeof columnOf];
     if (value !== undefined) query = query.where(column, '=', value);
@@ -46,6 +43,15 @@ export async function listEvents(
   if (outcome !== undefined) query = query.where('code', outcome === 'failure' ? '>=' : '<', firstFailure);
   if (from !== undefined) query = query.where('time', '>=', from);
   if (to !== undefined) query = query.where('time', '<', to);
+  return query;
+}
+
+export async function listEvents(
+  db: Kysely<Tables>,
+  filter: AuditFilter,
+  { limit, before }: { limit: number; before?: AuditPlace | undefined },
+): Promise<AuditPage> {
+  let query = matchingEvents(db, filter).selectAll();
   if (before !== undefined)
     query = query.where(({ eb, refTuple, tuple }) => eb(refTuple('time', 'sequence'), '<', tuple(before.time, before.sequence)));
   // A further row tells that another page follows.

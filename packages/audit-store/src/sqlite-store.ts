@@ -1,9 +1,12 @@
 import { Worker } from 'node:worker_threads';
 import type { AuditEvent } from './event.ts';
-import type { AuditFilter, AuditPage, AuditStore } from './store.ts';
+import type { AuditCounts, AuditDimension, AuditFilter, AuditPage, AuditStore } from './store.ts';
 
 /** Call of the thread that owns the file. */
-export type WorkerCall = { append: readonly AuditEvent[] } | { list: Parameters<AuditStore['list']> };
+export type WorkerCall =
+  | { append: readonly AuditEvent[] }
+  | { list: Parameters<AuditStore['list']> }
+  | { count: Parameters<AuditStore['count']> };
 
 interface Pending {
   resolve(result: unknown): void;
@@ -44,6 +47,10 @@ export class SqliteStore implements AuditStore {
 
   async list(filter: AuditFilter, page: Parameters<AuditStore['list']>[1]): Promise<AuditPage> {
     return (await this.#call({ list: [filter, page] })) as AuditPage;
+  }
+
+  async count(filter: AuditFilter, by: AuditDimension): Promise<AuditCounts> {
+    return (await this.#call({ count: [filter, by] })) as AuditCounts;
   }
 
   async stop(): Promise<void> {

@@ -1,5 +1,6 @@
 /** The thread that owns a file of SQLite, for `SqliteStore`: statements hold a thread while they run. */
 import { parentPort, workerData } from 'node:worker_threads';
+import { countEvents } from './counts.ts';
 import { appendEvents, listEvents } from './queries.ts';
 import { openSqlite } from './sqlite-database.ts';
 import type { WorkerCall } from './sqlite-store.ts';
@@ -8,10 +9,14 @@ const db = await openSqlite(workerData as string);
 
 parentPort?.on('message', async ({ id, call }: { id: number; call: WorkerCall }) => {
   try {
-    const result = 'append' in call ? await appendEvents(db, call.append) : await listEvents(db, ...call.list);
-    parentPort?.postMessage({ id, result });
+    parentPort?.postMessage({ id, result: await answerTo(call) });
   } catch (error) {
     parentPort?.postMessage({ id, error });
   }
 });
 parentPort?.postMessage({ id: 0 });
+
+function answerTo(call: WorkerCall): Promise<unknown> {
+  if ('append' in call) return appendEvents(db, call.append);
+  return 'list' in call ? listEvents(db, ...call.list) : countEvents(db, ...call.count);
+}

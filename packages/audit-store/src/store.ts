@@ -31,10 +31,35 @@ export interface AuditPage {
   last: AuditPlace | undefined;
 }
 
+/** Value by which events are counted. */
+export type AuditDimension = 'hour' | 'actor' | 'verb' | 'object';
+
+/** Number of the events that share a value. */
+export interface AuditCount {
+  /** Begin of the hour, in milliseconds since the epoch. */
+  hour?: number | undefined;
+  actor?: string | undefined;
+  verb?: string | undefined;
+  object?: AuditEvent['objectRef'] | undefined;
+  count: number;
+  failures: number;
+}
+
+export interface AuditCounts {
+  /** Hours from the newest on; other values by their number, the largest first. */
+  counts: AuditCount[];
+  /** Number of the counted events. */
+  total: number;
+  /** Time of the oldest counted event; set where older events may not be counted. */
+  oldest?: number | undefined;
+}
+
 export interface AuditStore {
   /** Resolves when all events are on disk. An event whose `auditID` is known is ignored, so that a batch can be sent again. */
   append(events: readonly AuditEvent[]): Promise<void>;
   /** Returns the newest events, or those before a place. */
   list(filter: AuditFilter, page: { limit: number; before?: AuditPlace | undefined }): Promise<AuditPage>;
+  /** Counts a bounded number of the newest events by one value. */
+  count(filter: AuditFilter, by: AuditDimension): Promise<AuditCounts>;
   stop(): Promise<void>;
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import type { AuditEvent } from '../src/event.ts';
 import { SqliteStore } from '../src/sqlite-store.ts';
-import type { AuditPlace, AuditStore } from '../src/store.ts';
+import type { AuditDimension, AuditFilter, AuditPlace, AuditStore } from '../src/store.ts';
 
 const anEvent = (parts: Partial<AuditEvent> = {}): AuditEvent => ({
   auditID: 'a1',
@@ -88,6 +88,38 @@ describe('the audit store in SQLite', () => {
     expect(await ids(filters, { limit: 9 })).to.deep.equal(['e2']);
     expect(await ids({ to: filters.from }, { limit: 9 })).to.deep.equal(['e1']);
     expect(await ids({ outcome: 'success' }, { limit: 9 })).to.deep.equal(['e1']);
+  });
+
+  it('counts events by hour, user, verb and object, and their failures', async () => {
+    const pod = { apiGroup: '', resource: 'pods', namespace: 'payments', name: 'db-0' };
+    await store.append([
+      at(1),
+      at(2, { user: { username: 'noa' }, verb: 'delete', objectRef: pod, responseStatus: { code: 403 } }),
+      at(3, { user: { username: 'noa' }, verb: 'delete', objectRef: pod }),
+      at(3_600),
+    ]);
+    const hour = (hours: number) => Date.UTC(2026, 10, 29, hours);
+    const counted = async (by: AuditDimension, filter: AuditFilter = {}) => {
+      const { counts, ...others } = await store.count(filter, by);
+      return [counts, others];
+    };
+    expect(await counted('hour')).to.deep.equal([
+      [
+        { hour: hour(11), count: 1, failures: 0 },
+        { hour: hour(10), count: 3, failures: 1 },
+      ],
+      { total: 4 },
+    ]);
+    expect(await counted('actor', { to: hour(11) })).to.deep.equal([
+      [
+        { actor: 'noa', count: 2, failures: 1 },
+        { actor: 'ada@example.com', count: 1, failures: 0 },
+      ],
+      { total: 3 },
+    ]);
+    expect(await counted('verb', { actor: 'noa' })).to.deep.equal([[{ verb: 'delete', count: 2, failures: 1 }], { total: 2 }]);
+    expect((await store.count({ outcome: 'failure' }, 'object')).counts).to.deep.equal([{ object: pod, count: 1, failures: 1 }]);
+    expect(await counted('actor', { actor: 'nobody' })).to.deep.equal([[], { total: 0 }]);
   });
 
   it('takes texts with quotes, line breaks and NUL as they are', async () => {
