@@ -1,5 +1,5 @@
 import { compressed, type Operation, operation } from '@atrium/http/operation.ts';
-import { auditEventList, auditQuery } from './schema.ts';
+import { auditCounts, auditEventList, auditQuery, countsQuery } from './schema.ts';
 import type { ActivityService } from './service.ts';
 
 export const activityOperations = (service: ActivityService): Operation[] => [
@@ -22,6 +22,27 @@ export const activityOperations = (service: ActivityService): Operation[] => [
     },
     async handle({ ctx, caller, query, signal }) {
       ctx.body = await service.list(query, caller, signal);
+    },
+  }),
+  operation({
+    id: 'CountAuditEvents',
+    method: 'GET',
+    paths: ['/auth/v1/audit/counts'],
+    tag: 'audit',
+    summary: 'Counts who did what',
+    description:
+      'Counts events by hour, user, verb or object, for the conditions and the callers of `GET /auth/v1/audit`. At most the newest 100,000 events are counted.',
+    credential: 'required',
+    before: [compressed],
+    query: countsQuery,
+    answers: {
+      200: { description: 'The counts, and whose events they are.', content: { 'application/json': auditCounts } },
+      400: { description: 'A parameter is no valid value, or `by` is missing.' },
+      403: { description: '`actor` is another user, and the caller may not list audits.' },
+      404: { description: 'This installation keeps no audit events.' },
+    },
+    async handle({ ctx, caller, query, signal }) {
+      ctx.body = await service.count(query, caller, signal);
     },
   }),
 ];

@@ -8,7 +8,7 @@ const equal = (what: string) => z.string().min(1).max(253).optional().describe(w
 const time = (what: string) =>
   z.iso.datetime({ offset: true, error: 'must be a time like 2026-01-12T10:00:00Z' }).optional().describe(what);
 
-export const auditQuery = z.object({
+const conditions = {
   cluster: equal('Cluster of the object; `local` is the one of the service.'),
   actor: equal('User who did it, by the name in Kubernetes.'),
   verb: equal('Verb of RBAC, such as `delete`.'),
@@ -21,6 +21,10 @@ export const auditQuery = z.object({
   outcome: z.enum(['success', 'failure']).optional().describe('`failure`: the answer was 400 or above.'),
   from: time('Earliest time, RFC 3339.'),
   to: time('Time before which it was done, RFC 3339.'),
+};
+
+export const auditQuery = z.object({
+  ...conditions,
   limit: wholeNumber({ cap: maxItems }).default(50).describe(`Maximum number of events. A number above ${maxItems} is reduced to it.`),
   continue: z
     .string()
@@ -31,14 +35,26 @@ export const auditQuery = z.object({
 
 export type AuditParameters = z.output<typeof auditQuery>;
 
+export const countsQuery = z.object({
+  ...conditions,
+  by: z.enum(['hour', 'actor', 'verb', 'object']).describe('Value that the counted events share.'),
+});
+
+export type CountsParameters = z.output<typeof countsQuery>;
+
+/** Conditions of a question. */
+export type AuditConditions = Omit<CountsParameters, 'by'>;
+
+const scope = z
+  .enum(['All', 'Own'])
+  .describe('`Own`: the caller may not list `audits.auth.platform.io` here, so that only what they did themselves is searched.');
+
 export const auditEventList = z
   .object({
     apiVersion: z.literal('auth.platform.io/v1'),
     kind: z.literal('AuditEventList'),
     metadata: z.object({ continue: z.string().optional().describe('Set if there are older events.') }),
-    scope: z
-      .enum(['All', 'Own'])
-      .describe('`Own`: the caller may not list `audits.auth.platform.io` here, so that only what they did themselves is searched.'),
+    scope,
     items: z.array(auditEvent).describe('Newest first.'),
   })
   .meta({
@@ -62,3 +78,36 @@ export const auditEventList = z
   });
 
 export type AuditEventList = z.output<typeof auditEventList>;
+
+export const auditCounts = z
+  .object({
+    apiVersion: z.literal('auth.platform.io/v1'),
+    kind: z.literal('AuditCounts'),
+    scope,
+    by: countsQuery.shape.by,
+    total: z.int().describe('Number of the counted events: at most the newest 100,000.'),
+    oldest: z.iso.datetime().optional().describe('Time of the oldest counted event. Set if older events are not counted.'),
+    items: z
+      .array(
+        z.object({
+          hour: z.iso.datetime().optional().describe('Begin of the hour, by UTC.'),
+          actor: z.string().optional(),
+          verb: z.string().optional(),
+          object: auditEvent.shape.objectRef.optional(),
+          count: z.int(),
+          failures: z.int().describe('Number of those with the outcome `failure`.'),
+        }),
+      )
+      .describe('The newest 2,208 hours that have events, or the 100 largest counts of another value.'),
+  })
+  .meta({
+    id: 'AuditCounts',
+    examples: [
+      {
+        ...{ apiVersion: 'auth.platform.io/v1', kind: 'AuditCounts', scope: 'All', by: 'hour', total: 3 },
+        items: [{ hour: '2026-01-12T10:00:00.000Z', count: 3, failures: 1 }],
+      },
+    ],
+  });
+
+export type AuditCounts = z.output<typeof auditCounts>;

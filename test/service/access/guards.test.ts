@@ -130,6 +130,7 @@ const guarded = [
   { method: 'GET', path: '/api/v2/search?q=jane', stranger: 200 },
   // The installation keeps no events.
   { method: 'GET', path: '/auth/v1/audit', stranger: 404 },
+  { method: 'GET', path: '/auth/v1/audit/counts?by=hour', stranger: 404 },
   { method: 'GET', path: '/api/v2/usage/nodes', stranger: 403 },
   { method: 'GET', path: '/api/v2/usage/nodes/a-node', stranger: 403 },
   { method: 'GET', path: '/api/v2/usage/namespaces/default', stranger: 403 },

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SqliteStore } from '@atrium/audit-store/sqlite-store.ts';
 import { expect } from 'chai';
-import { auditEventList } from '../../../src/activity/schema.ts';
+import { auditCounts, auditEventList } from '../../../src/activity/schema.ts';
 import type { Person } from '../../support/api-server.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
@@ -135,6 +135,29 @@ describe('events of requests at the door', () => {
     const other = await server.request('/auth/v1/audit?actor=alice', { as: 'carol' });
     expect(other.status).to.equal(403);
     expect((await server.request('/auth/v1/audit')).status).to.equal(401);
+  });
+
+  it('are counted by user, verb, object and hour, for callers who may list audits; others count their own', async () => {
+    const count = async (as: Person, query: Record<string, string>) => {
+      const response = await server.request(`/auth/v1/audit/counts?${new URLSearchParams(query)}`, { as });
+      expect(response.status).to.equal(200);
+      return auditCounts.parse(await response.json());
+    };
+    const all = await list('bob', { namespace: 'shop' });
+    const byActor = await count('bob', { by: 'actor', namespace: 'shop' });
+    expect(byActor).to.deep.include({ kind: 'AuditCounts', by: 'actor', scope: 'All', total: all.items.length });
+    expect(byActor).not.to.have.property('oldest');
+    expect(byActor.items).to.deep.equal([
+      { actor: 'alice', count: all.items.length - 1, failures: 0 },
+      { actor: 'carol', count: 1, failures: 1 },
+    ]);
+    expect((await count('carol', { by: 'verb' })).items).to.deep.equal([{ verb: 'delete', count: 1, failures: 1 }]);
+    const cart = { apiGroup: 'apps', resource: 'deployments', namespace: 'shop', name: 'cart' };
+    expect((await count('carol', { by: 'object' })).items).to.deep.equal([{ object: cart, count: 1, failures: 1 }]);
+    const hours = (await count('bob', { by: 'hour' })).items;
+    expect(hours.map(({ hour }) => new Date(hour ?? '').getTime() % 3_600_000)).to.deep.equal(hours.map(() => 0));
+    const refused = (await server.request('/auth/v1/audit/counts?by=hour&actor=alice', { as: 'carol' })).status;
+    expect([refused, (await server.request('/auth/v1/audit/counts', { as: 'bob' })).status]).to.deep.equal([403, 400]);
   });
 
   it('come in pages that leave none out', async () => {

@@ -102,7 +102,7 @@ const free = [
   ...['CreateSelfSubjectAccessReview', 'CreateSelfSubjectAccessReviewNative', 'CreateSelfSubjectRulesReview', 'ListNamespaces'],
   ...['ListAccessSubjects', 'ListAccessRules', 'CreateSubjectAccessReview', 'CreateSimulation'],
   ...['ListOfferedResources', 'ListResources', 'ListNamespacedResources', 'Search', 'GetKubernetes', 'OptionsKubernetes'],
-  ...['GetClusterUsage', 'GetNodeUsage', 'GetNamespaceUsage', 'GetObjectUsage', 'ListAuditEvents'],
+  ...['GetClusterUsage', 'GetNodeUsage', 'GetNamespaceUsage', 'GetObjectUsage', 'ListAuditEvents', 'CountAuditEvents'],
 ];
 /** Operations that end the session, which are tested last. */
 const ending = ['HandleLogoutV2', 'PostLogoutV2', 'DeleteSessions'];
