@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { discard } from '@atrium/http/outgoing.ts';
+import { discard, readAtMost } from '@atrium/http/outgoing.ts';
 import { Controller, type Source, type Term } from '@atrium/kubernetes/controllers/controller.ts';
 import { writeStatus } from '@atrium/kubernetes/controllers/status-writer.ts';
 import type { Outcome } from '@atrium/kubernetes/controllers/work-queue.ts';
@@ -110,14 +110,8 @@ class PluginReconciler implements Term, Source {
         discard(body);
         return unavailable('NotFound', `the Service answered ${statusCode} for ${manifestName}`);
       }
-      const chunks: Buffer[] = [];
-      let bytes = 0;
-      for await (const chunk of body) {
-        bytes += chunk.length;
-        if (bytes > maxManifestBytes) return unavailable('InvalidManifest', `${manifestName} is larger than 1 MiB`);
-        chunks.push(chunk);
-      }
-      return Buffer.concat(chunks).toString();
+      const bytes = await readAtMost(body, maxManifestBytes);
+      return bytes?.toString() ?? unavailable('InvalidManifest', `${manifestName} is larger than 1 MiB`);
     } catch (error) {
       if (signal.aborted) throw error;
       log.info({ plugin, err: error }, 'Service of a plugin unreachable');

@@ -1,5 +1,6 @@
 /** Usage from a Prometheus, asked through the service proxy of the API server with the rights of the caller. */
 import type { Caller } from '@atrium/http/caller.ts';
+import { readAtMost } from '@atrium/http/outgoing.ts';
 import type { AccessReviews } from '@atrium/kubernetes/access.ts';
 import { Deadline } from '@atrium/kubernetes/deadline.ts';
 import type { KubernetesClient } from '@atrium/kubernetes/kubernetes-client.ts';
@@ -7,7 +8,6 @@ import { StatusError } from '@atrium/objects/status.ts';
 import { z } from 'zod';
 import { proxiedService } from '../config/metrics-section.ts';
 import type { Services } from '../services.ts';
-import { boundedText } from './bounded-text.ts';
 import type { Series } from './queries.ts';
 import type { Range } from './schema.ts';
 import type { UsagePoint } from './usage-ring.ts';
@@ -94,7 +94,9 @@ export class Prometheus {
       const { body } = await this.#apiServer
         .asCaller(caller)
         .stream({ call: 'get services/proxy', method: 'GET', path, query, isLong: false, signal: deadline.signal });
-      const { data } = matrix.parse(JSON.parse(await boundedText(body, maxAnswerBytes)));
+      const bytes = await readAtMost(body, maxAnswerBytes);
+      if (bytes === undefined) throw new Error(`the answer has more than ${maxAnswerBytes} bytes`);
+      const { data } = matrix.parse(JSON.parse(bytes.toString()));
       return new Map(
         (data.result[0]?.values ?? []).map(([time, value]) => [time, Number(value)] as const).filter(([, value]) => Number.isFinite(value)),
       );

@@ -3,10 +3,9 @@ import { runOutsideTraces } from '@atrium/http/telemetry/tracing.ts';
 import { isNotInstalled, watchRefusal } from '@atrium/kubernetes/own-account.ts';
 import type { Logger } from 'pino';
 import { samplesIn } from './measurements.ts';
-import type { Absence } from './schema.ts';
+import type { Absence, Measured } from './schema.ts';
 import { pointCount, pointMs, type Sample, TooManySeries, UsageRing } from './usage-ring.ts';
 
-export type Measured = 'pods' | 'nodes';
 const kinds: readonly Measured[] = ['nodes', 'pods'];
 
 /** Longest pause after failures, in minutes. */

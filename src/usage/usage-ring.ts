@@ -75,9 +75,11 @@ export class UsageRing {
   }
 
   /** Adds a measurement. A second one in a minute, and one that is older than the last, are ignored. @throws TooManySeries */
-  add(at: Date, samples: readonly Sample[]): void {
+  add(at: Date, measured: readonly Sample[]): void {
     const minute = minuteOf(at);
     if (minute <= this.#newest) return;
+    // Names are unique in Kubernetes. The last one of equal names counts.
+    const samples = [...new Map(measured.map((sample) => [sample.key, sample])).values()];
     if (samples.length > this.#max) throw new TooManySeries(`there are more than ${this.#max} of them`);
     this.#newest = minute;
     this.#since ??= minute;

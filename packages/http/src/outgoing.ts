@@ -154,3 +154,16 @@ export const lookupOf =
       (error: NodeJS.ErrnoException) => callback(error, all ? [] : '', 0),
     );
   };
+
+/** Reads a received body. @returns undefined if it has more bytes; the rest is not awaited */
+export async function readAtMost(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Buffer | undefined> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.byteLength;
+    // Leaving the loop destroys the stream.
+    if (bytes > maxBytes) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}

@@ -1,7 +1,8 @@
 import { badRequest } from '@atrium/objects/status.ts';
 import { expect } from 'chai';
 import { pino } from 'pino';
-import { type Measured, UsagePoll } from '../../../src/usage/usage-poll.ts';
+import type { Measured } from '../../../src/usage/schema.ts';
+import { UsagePoll } from '../../../src/usage/usage-poll.ts';
 import { pointMs, type Sample } from '../../../src/usage/usage-ring.ts';
 
 const log = pino({ level: 'silent' });

@@ -60,6 +60,19 @@ describe('the ring of usage', () => {
     expect(ring.sums(at(5), all).map(({ cpu }) => cpu)).to.deep.equal([1]);
   });
 
+  it('takes one of several samples with the same name, and mixes it with no other series', () => {
+    const ring = new UsageRing();
+    ring.add(at(0), [sample('a', 1), sample('a', 2), sample('b', 5)]);
+    ring.add(at(1), [sample('a', 2), sample('b', 5), sample('c', 9)]);
+    const of = (name: string) => ring.sums(at(1), (key) => key === name).map(({ cpu }) => cpu);
+    expect([of('a'), of('b'), of('c')]).to.deep.equal([
+      [2, 2],
+      [5, 5],
+      [null, 9],
+    ]);
+    expect(ring.size).to.equal(3);
+  });
+
   it('has a bound of series: those that ended make room, and the hour then begins after them', () => {
     const ring = new UsageRing(3);
     ring.add(at(0), [sample('job-1'), sample('a')]);
