@@ -36,7 +36,7 @@ const read = (column: string) => {
   const at = columns.findIndex(({ name }) => name === column);
   return (row: ResourceRow) => String(row.values[at] ?? '');
 };
-const source = rowSource(type, () => Promise.resolve({ rows: pods, fits: undefined, read }));
+const source = rowSource(type, () => Promise.resolve({ rows: pods, fits: undefined, read, figure: () => () => 0 }));
 const service = new SearchService([source], new Metrics());
 const caller: Caller = { token: '', hash: '', identity: { name: 'bench', uid: '', groups: [], extra: {} } };
 const { signal } = new AbortController();

@@ -7,7 +7,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Plugin } from 'vite';
 
-/** Modules that a pack begins with. Their imports belong to it; those of the first page and of overlays end where another pack begins. */
+/** Modules that a pack begins with. Their imports belong to it; those of the first page, overlays and the overview end where another pack begins. */
 const entries = {
   first: ['main.tsx'],
   overlays: ['shell/{keys-help,messages,own-access,palette,password-due,step-up-dialog,why}.tsx'],
@@ -21,8 +21,8 @@ const entries = {
 
 type Pack = keyof typeof entries;
 
-/** Packs of modules that lead to each page. */
-const endsAtOthers: readonly Pack[] = ['first', 'overlays'];
+/** Packs of modules that lead to pages, or to parts with the texts of another pack. */
+const endsAtOthers: readonly Pack[] = ['first', 'overlays', 'overview'];
 type Words = Readonly<Record<string, string>>;
 
 const names = Object.keys(entries) as Pack[];

@@ -136,7 +136,7 @@ export function createFeatures(context: ProcessContext): Features {
     }),
     namespaces ?? {},
     lists,
-    createUsage(services, context.earlierUsage),
+    createUsage(services, lists.service, context.earlierUsage),
     createActivity(services, context.auditStore),
     createSearch(services, { users: base.watched.collection, groups: base.watchedGroups?.collection, lists: lists.service, workloads }),
     identity ?? {},

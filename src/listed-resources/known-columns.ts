@@ -1,7 +1,9 @@
 /** Columns of resources that every cluster has (docs/lists.md). */
 import type { KubernetesObject, ResourceType } from '@atrium/kubernetes/resource.ts';
 import { nodePressures, nodeWord, wordOf } from '@atrium/objects/object-state.ts';
+import { isFinished, podAmounts } from '@atrium/objects/pod-resources.ts';
 import { type PodState, podState } from '@atrium/objects/pod-state.ts';
+import { quantityOf } from '@atrium/objects/quantity.ts';
 import { reader } from '@atrium/objects/reader.ts';
 import { qualified } from '@atrium/objects/status.ts';
 import { z } from 'zod';
@@ -50,6 +52,12 @@ function stateOf(pod: KubernetesObject): PodState {
   return state;
 }
 
+/** Returns columns with the cores and bytes of a pod that still runs. */
+const bounds = (bound: 'requests' | 'limits', suffix: string): Column[] =>
+  ['cpu', 'memory'].flatMap((resource) =>
+    computed(`${resource}${suffix}`, 'number', (pod) => (isFinished(pod) ? null : (podAmounts(pod, bound)[resource] ?? null))),
+  );
+
 const podColumns = [
   ...computed('status', 'string', (pod) => stateOf(pod).word),
   ...at('phase', '.status.phase'),
@@ -61,6 +69,8 @@ const podColumns = [
   ...at('node', '.spec.nodeName'),
   ...at('ip', '.status.podIP'),
   ...at('images', '.spec.containers[*].image'),
+  ...bounds('requests', 'Requests'),
+  ...bounds('limits', 'Limits'),
 ];
 
 const imagesOfTemplate = at('images', '.spec.template.spec.containers[*].image');
@@ -105,6 +115,12 @@ const nodeRoles = ({ metadata: { labels = {} } }: KubernetesObject): string | nu
     .sort()
     .join() || null;
 
+const readAllocatable = reader(z.object({ status: z.object({ allocatable: z.object({ cpu: z.string(), memory: z.string() }) }) }));
+
+/** Returns a column with the cores or bytes that pods of a node can request. */
+const allocatable = (resource: 'cpu' | 'memory'): Column[] =>
+  computed(`${resource}Allocatable`, 'number', (node) => quantityOf(readAllocatable(node).status?.allocatable?.[resource] ?? '') ?? null);
+
 const nodeColumns = [
   ...computed('status', 'string', nodeWord),
   ...computed('roles', 'string', nodeRoles),
@@ -114,6 +130,8 @@ const nodeColumns = [
   ...at('version', '.status.nodeInfo.kubeletVersion'),
   ...at('internalIP', '.status.addresses[?(@.type=="InternalIP")].address'),
   ...at('os', '.status.nodeInfo.osImage'),
+  ...allocatable('cpu'),
+  ...allocatable('memory'),
 ];
 
 const serviceColumns = [

@@ -41,6 +41,8 @@ export interface VisibleRows {
   fits: Scope<ResourceRow>['fits'];
   /** Returns a reader of the first of these columns that the resource has. */
   read(...columns: string[]): (row: ResourceRow) => string;
+  /** Returns a reader of a column of numbers; 0 where a row has none. */
+  figure(column: string): (row: ResourceRow) => number;
 }
 
 /** Lists rows of resources. Totals, order, summaries and continue tokens depend only on the objects that the caller may list. */
@@ -85,6 +87,10 @@ export class ListsService {
       read(...names) {
         const index = columns.findIndex(({ name }) => names.includes(name));
         return (row) => String(row.values[index] ?? '');
+      },
+      figure(column) {
+        const index = columns.findIndex(({ name }) => name === column);
+        return (row) => Number(row.values[index] ?? 0);
       },
     };
   }

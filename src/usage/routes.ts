@@ -55,7 +55,7 @@ export const usageOperations = (service: UsageService): Operation[] => [
     params: ofNamespace,
     viewAs: (_ctx, { namespace = '' }) => metrics('list', 'pods', { namespace }),
     async handle({ ctx, caller, params, query, signal }) {
-      ctx.body = await service.pods({ ...params, range: query.range }, caller, signal);
+      ctx.body = await service.namespace(params.namespace, query.range, caller, signal);
     },
   }),
   operation({

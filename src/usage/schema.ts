@@ -7,6 +7,9 @@ export type Range = (typeof ranges)[number];
 const absences = ['NotKept', 'NotMeasuredYet', 'NotInstalled', 'RightsMissing', 'TooMany', 'Unavailable'] as const;
 export type Absence = (typeof absences)[number];
 
+/** Resources that metrics-server measures. */
+export type Measured = 'pods' | 'nodes';
+
 /** Kinds whose pods are found by their selector, with the API group of each. */
 export const workloadGroups = {
   deployments: 'apps',
@@ -47,6 +50,8 @@ const point = z.object({
   memory: z.number().nullable().describe('Bytes of the working set. `null` where `count` is 0 or `null`.'),
 });
 
+const amounts = z.object({ cpu: z.number().describe('Cores.'), memory: z.number().describe('Bytes.') });
+
 export const usageHistory = z
   .object({
     apiVersion: z.literal('auth.platform.io/v1'),
@@ -62,6 +67,16 @@ export const usageHistory = z
       .object({ reason: z.enum(absences), message: z.string() })
       .optional()
       .describe('Cause by which the last measurement failed. Earlier points are answered all the same.'),
+    bounds: z
+      .object({
+        capacity: amounts.optional().describe('Amounts that pods can request of the nodes; not of a namespace.'),
+        requests: amounts.optional().describe('Sum of the requests of pods that run or wait.'),
+        limits: amounts.optional().describe('Sum of the limits. A container without a limit adds nothing.'),
+      })
+      .optional()
+      .describe(
+        'Bounds of now, of the cluster, a node or a namespace. Sums are left out if `lists` does not name pods and nodes, and for callers who may not list them all.',
+      ),
     points: z.array(point).describe('In the order of time.'),
   })
   .meta({

@@ -8,10 +8,11 @@ import { partsOf } from '@atrium/objects/reader.ts';
 import { parseLabelSelector } from '@atrium/objects/selectors.ts';
 import { badParameter } from '@atrium/objects/status.ts';
 import type { Services } from '../services.ts';
+import type { UsageBounds } from './bounds.ts';
 import type { Prometheus } from './prometheus.ts';
 import { nodeSeries, podSeries, type Series } from './queries.ts';
-import { type Absence, type PodsTarget, type Range, ranges, type UsageHistory, workloadGroups } from './schema.ts';
-import type { Measured, UsagePoll } from './usage-poll.ts';
+import { type Absence, type Measured, type PodsTarget, type Range, ranges, type UsageHistory, workloadGroups } from './schema.ts';
+import type { UsagePoll } from './usage-poll.ts';
 import { pointCount, pointMs, type Sample, type UsagePoint } from './usage-ring.ts';
 
 export interface NodesTarget {
@@ -26,6 +27,7 @@ interface Sources {
   poll: UsagePoll;
   /** Undefined without `console.metrics.prometheus`. */
   prometheus: Prometheus | undefined;
+  bounds: UsageBounds;
 }
 
 const messages: Readonly<Record<Absence, string>> = {
@@ -52,11 +54,16 @@ export class UsageService {
   }
 
   /** @throws StatusError 400, 403, 404, 429, 503, 504 */
-  async nodes({ name, range }: NodesTarget, caller: Caller, signal: AbortSignal): Promise<UsageHistory> {
-    const poll = this.#pollFor(range);
-    if (poll === undefined) return this.#fromPrometheus(nodeSeries(name), range, caller, signal);
-    await this.#require(caller, { resource: 'nodes', ...(name !== undefined && { name }) }, signal);
-    return this.#lastHour(poll, 'nodes', (key) => name === undefined || key === name);
+  async nodes(target: NodesTarget, caller: Caller, signal: AbortSignal): Promise<UsageHistory> {
+    const history = await this.#ofNodes(target, caller, signal);
+    const bounds = await this.#sources.bounds.of(target.name === undefined ? {} : { node: target.name }, caller, signal);
+    return { ...history, bounds };
+  }
+
+  /** @throws StatusError 400, 403, 404, 429, 503, 504 */
+  async namespace(namespace: string, range: Range, caller: Caller, signal: AbortSignal): Promise<UsageHistory> {
+    const history = await this.pods({ namespace, range }, caller, signal);
+    return { ...history, bounds: await this.#sources.bounds.of({ namespace }, caller, signal) };
   }
 
   /** @throws StatusError 400, 403, 404, 429, 503, 504 */
@@ -68,6 +75,13 @@ export class UsageService {
     const isOwn = await this.#fits(of, { namespace, caller, signal });
     const prefix = `${namespace}/`;
     return this.#lastHour(poll, 'pods', (key, labels) => key.startsWith(prefix) && isOwn(key.slice(prefix.length), labels));
+  }
+
+  async #ofNodes({ name, range }: NodesTarget, caller: Caller, signal: AbortSignal): Promise<UsageHistory> {
+    const poll = this.#pollFor(range);
+    if (poll === undefined) return this.#fromPrometheus(nodeSeries(name), range, caller, signal);
+    await this.#require(caller, { resource: 'nodes', ...(name !== undefined && { name }) }, signal);
+    return this.#lastHour(poll, 'nodes', (key) => name === undefined || key === name);
   }
 
   /** Returns the poll for its range, undefined if Prometheus is asked. @throws StatusError 400 */

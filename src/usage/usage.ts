@@ -2,7 +2,9 @@
  * CPU and memory of pods, workloads, namespaces and nodes over time. The last hour is measured by each replica for itself; longer ranges come
  * from a Prometheus of the cluster. Rights are those of the caller.
  */
+import type { ListsService } from '../listed-resources/service.ts';
 import type { Feature, Services } from '../services.ts';
+import { UsageBounds } from './bounds.ts';
 import { measure } from './measurements.ts';
 import { Prometheus } from './prometheus.ts';
 import { usageOperations } from './routes.ts';
@@ -10,7 +12,7 @@ import { UsageService } from './service.ts';
 import { UsagePoll, type UsagePollParts } from './usage-poll.ts';
 
 /** @param earlier see `UsagePollParts` */
-export function createUsage(services: Services, earlier: UsagePollParts['earlier']): Feature {
+export function createUsage(services: Services, lists: ListsService, earlier: UsagePollParts['earlier']): Feature {
   const { client, config, log, now } = services;
   const { lastHour, prometheus } = config.console.metrics;
   const poll = new UsagePoll({
@@ -21,6 +23,7 @@ export function createUsage(services: Services, earlier: UsagePollParts['earlier
   const service = new UsageService(services, {
     poll,
     prometheus: prometheus === undefined ? undefined : new Prometheus(services, prometheus),
+    bounds: new UsageBounds(lists),
   });
   return {
     operations: usageOperations(service),

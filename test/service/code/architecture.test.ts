@@ -61,7 +61,7 @@ const allowed: ImportTable = {
     types: ['plugins', 'usage', 'services.ts', 'audit-store'],
   },
   activity: { values: ['audit-store', 'http', 'objects'], types: ['services.ts'] },
-  usage: { values: ['kubernetes', 'http', 'config', 'objects'], types: ['services.ts'] },
+  usage: { values: ['kubernetes', 'http', 'config', 'objects'], types: ['listed-resources', 'services.ts'] },
   search: { values: ['users', 'kubernetes', 'http', 'objects'], types: ['listed-resources', 'groups', 'services.ts', 'lists'] },
   'listed-resources': { values: ['access', 'lists', 'kubernetes', 'http', 'objects'], types: ['services.ts', 'config'] },
   explorer: {

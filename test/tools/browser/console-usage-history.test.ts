@@ -54,6 +54,35 @@ describe('usage over time in the console', () => {
       expect(await barriers(page), path).to.deep.equal([]);
     }
     await section(page).getByText('Allocatable now: 4').waitFor();
+    await section(page)
+      .getByText(/^Requests now: /)
+      .first()
+      .waitFor();
+  });
+
+  it('is drawn on the overview with capacity, requests and limits, once its place is in view', async () => {
+    let asked = 0;
+    page.on('request', (request) => (asked += Number(/api\/v2\/usage|assets\/chart-/.test(request.url()))));
+    await page.setViewportSize({ width: 1280, height: 400 });
+    await page.goto(demo.url);
+    await page.getByRole('link', { name: 'cluster-admin' }).or(page.getByText('cluster-admin')).first().waitFor();
+    expect(asked).to.equal(0);
+    await page.getByRole('link', { name: /^Atrium / }).scrollIntoViewIfNeeded();
+    await charts(page).nth(1).waitFor();
+    for (const text of [/^Usage: [\d.]+m?$/, /^Requests now: [\d.]+$/, /^Limits now: [\d.]+$/, 'Allocatable now: 12'])
+      await section(page).getByText(text).first().waitFor();
+    expect(await barriers(page)).to.deep.equal([]);
+    await page.setViewportSize({ width: 1280, height: 720 });
+  });
+
+  it('has the requests and limits of all pods of a namespace', async () => {
+    await open('/r/core/v1/namespaces/shop');
+    for (const text of [/^Requests now: [\d.]+m?$/, /^Limits now: [\d.]+m?$/]) await section(page).getByText(text).first().waitFor();
+    expect(
+      await section(page)
+        .getByText(/^Allocatable/)
+        .count(),
+    ).to.equal(0);
   });
 
   it('has a table with the same figures for the keyboard and for screen readers', async () => {

@@ -8,7 +8,8 @@ export interface ChartLine {
   colour: 'accent' | 'ok' | 'bad' | 'muted';
   /** A value for each time; null is a gap. */
   values: readonly (number | null)[];
-  isDashed?: true;
+  /** Unset: the thick line of the chart. */
+  stroke?: 'solid' | 'dashed' | 'dotted';
 }
 
 export interface ChartMark {
@@ -39,7 +40,7 @@ interface ChartView {
 }
 
 const height = 180;
-const dash = [6, 4];
+const dashes = { solid: [], dashed: [6, 4], dotted: [2, 3] };
 const narrowest = 200;
 
 /** Draws a chart, which follows the width of its host and the theme. */
@@ -104,9 +105,9 @@ function optionsOf(data: ChartData, colour: Colour, width: number): uPlot.Option
         (line): uPlot.Series => ({
           label: line.label,
           stroke: () => colour(line.colour),
-          width: line.isDashed ? 1.5 : 2,
+          width: line.stroke ? 1.5 : 2,
           points: { show: false },
-          ...(line.isDashed && { dash }),
+          ...(line.stroke && { dash: dashes[line.stroke] }),
         }),
       ),
     ],

@@ -41,8 +41,8 @@ export function LineChart({ title, heading: Heading = 'h3', label, lines, texts,
       <Heading>{title}</Heading>
       <div ref={host} class="canvas" role="img" aria-label={label} />
       <ul class="usage-legend">
-        {lines.map(({ label, colour, isDashed }, index) => (
-          <li key={label} class={`${colour} ${isDashed ? 'dashed' : ''}`}>
+        {lines.map(({ label, colour, stroke = '' }, index) => (
+          <li key={label} class={`${colour} ${stroke}`}>
             {texts[index]}
           </li>
         ))}

@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
 import { api, bodyOf } from '../../api/client';
 import { type Kind, pageOf } from '../../api/kinds';
 import { type Load, useLoad } from '../../api/load';
@@ -19,7 +20,7 @@ const shownAtFirst = 8;
 const listRight = (resource: string, namespace = ''): Right => ({ verb: 'list', group: 'apps', resource, ...(namespace && { namespace }) });
 
 /** Workloads with fewer ready replicas than desired, in the whole cluster or in the namespaces of the caller. */
-export function NotReadyWorkloads({ kinds }: { kinds: readonly Kind[] }) {
+export function NotReadyWorkloads({ kinds, onShown }: Pick<InProps, 'kinds' | 'onShown'>) {
   const everywhere = listRight('deployments');
   useRights([everywhere]);
   const isWhole = may(everywhere);
@@ -30,7 +31,7 @@ export function NotReadyWorkloads({ kinds }: { kinds: readonly Kind[] }) {
   const places = isWhole ? [''] : (own.data.value?.items.map(({ metadata }) => metadata.name) ?? []);
   if (places.length === 0 && own.data.value) return <NoWorkloads />;
   if (places.length === 0) return own.error.value ? <Unknown load={own} /> : null;
-  return <NotReadyIn kinds={kinds} places={places} hasMore={Boolean(own.data.value?.metadata.continue)} />;
+  return <NotReadyIn kinds={kinds} places={places} onShown={onShown} hasMore={Boolean(own.data.value?.metadata.continue)} />;
 }
 
 /** Says that workloads could not be read. */
@@ -51,9 +52,11 @@ interface InProps {
   kinds: readonly Kind[];
   places: readonly string[];
   hasMore: boolean;
+  /** Called once the workloads are shown. */
+  onShown: () => void;
 }
 
-function NotReadyIn({ kinds, places, hasMore }: InProps) {
+function NotReadyIn({ kinds, places, hasMore, onShown }: InProps) {
   const lists = places.flatMap((place) =>
     resources.flatMap((resource) => {
       const kind = kinds.find((one) => one.group === 'apps' && one.resource === resource && one.isPreferred);
@@ -69,6 +72,10 @@ function NotReadyIn({ kinds, places, hasMore }: InProps) {
     const number = answers.reduce((sum, answer) => sum + answer.count, 0);
     return { rows: answers.flatMap(({ rows }) => rows), count: number, isPart: hasMore || answers.some(({ isPart }) => isPart) };
   });
+  const isRead = load.data.value !== undefined;
+  useEffect(() => {
+    if (isRead) onShown();
+  }, [isRead]);
   const missing = resources.filter((resource) => !lists.some(({ kind }) => kind.resource === resource));
   const isWhole = missing.length === 0 && allowed.length === lists.length;
   return (

@@ -16,6 +16,7 @@ import { Facts } from '../../ui/facts';
 import { Loaded } from '../../ui/loaded';
 import { phaseName, phases } from '../../ui/phase';
 import { toast } from '../../ui/toast';
+import { ClusterUsagePlace } from './cluster-usage-place';
 import { Due } from './due';
 import { type Figure, lockedUsers, usersIn } from './figures';
 import { NotReadyWorkloads, Unknown } from './not-ready';
@@ -34,6 +35,7 @@ export function Page() {
   // Users are counted for the caller alone.
   const mayCount = view === undefined && may(listRight) === true;
   const locked = useLoad(mayCount ? 'overview/locked' : undefined, lockedUsers);
+  const isShown = useSignal(false);
   const who = person.value;
   if (!who) return null;
   const { ext } = who;
@@ -44,13 +46,14 @@ export function Page() {
       </header>
       <Tiles kinds={kinds} locked={locked} />
       <div class="cards">
-        {kinds && <NotReadyWorkloads kinds={kinds} />}
+        {kinds && <NotReadyWorkloads kinds={kinds} onShown={() => (isShown.value = true)} />}
         {!kinds && discovery.error.value && <Unknown load={discovery} />}
         {view ? <ViewedUser of={view} /> : <OwnAccount of={who} />}
         {!view && <Due user={isLocal(who) ? (ext.user ?? '') : ''} />}
         {view ? view.record && <RolesOf record={view.record} /> : ext.user && <RolesOf />}
         {mayCount && <Counts locked={locked} />}
       </div>
+      {isShown.value && <ClusterUsagePlace />}
       <Versions />
     </section>
   );

@@ -11,7 +11,7 @@ export function ValueChart({ title, times, lines, print = String, isBinary = fal
   const printed = (value: number | null | undefined) => (value === null || value === undefined ? '–' : print(value));
   const drawn = lines.map(({ label, values, colour = 'accent', isDashed = false }) => ({
     ...{ label, values, colour },
-    ...(isDashed && { isDashed: true as const }),
+    ...(isDashed && { stroke: 'dashed' as const }),
   }));
   const texts = lines.map(({ label, values }) => `${label}: ${printed(values.findLast((value) => value !== null))}`);
   return (

@@ -10,8 +10,11 @@ import type { ListProps } from './list-frame';
 type Row = Schemas['ResourceRow'];
 export type OfferedColumn = Schemas['OfferedResourceList']['items'][number]['columns'][number];
 
-/** Columns of `kubectl get -o wide` only: they leave no room for the names. */
-const wide = new Set(['images', 'ip']);
+/** Columns of `kubectl get -o wide`, and sums of other pages: they leave no room for the names. */
+const wide = new Set([
+  ...['images', 'ip', 'cpuAllocatable', 'memoryAllocatable'],
+  ...['cpuRequests', 'memoryRequests', 'cpuLimits', 'memoryLimits'],
+]);
 
 /** Columns that repeat a part of the status. */
 const inStatus: Readonly<Record<string, readonly string[]>> = {

@@ -1,6 +1,7 @@
+import { isFinished } from '@atrium/objects/pod-resources.ts';
 /** Sorts the pods of a node like `kubectl drain --ignore-daemonsets`. */
 import { kubectl } from '../../kubectl.ts';
-import { isFinished, type Pod } from '../pod/pod-shape.ts';
+import type { Pod } from '../pod/pod-shape.ts';
 
 export interface DrainedPod {
   pod: Pod;

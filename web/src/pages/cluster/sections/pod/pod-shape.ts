@@ -6,6 +6,3 @@ export interface Pod extends Pick<ClusterObject, 'spec' | 'status'> {
     ownerReferences?: readonly Pick<OwnerReference, 'kind' | 'controller'>[];
   };
 }
-
-/** A finished pod holds no resources, and a drain deletes it without asking. */
-export const isFinished = ({ status }: Pod): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed';

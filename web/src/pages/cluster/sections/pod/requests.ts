@@ -1,43 +1,11 @@
-import { quantityOf } from '@atrium/objects/quantity.ts';
-import { isFinished, type Pod } from './pod-shape.ts';
-
-type Amounts = Readonly<Record<string, number>>;
-
-interface Container {
-  restartPolicy?: string;
-  resources?: { requests?: Readonly<Record<string, string>> };
-}
-
-const amounts = (quantities: Readonly<Record<string, unknown>> = {}): Amounts =>
-  Object.fromEntries(Object.entries(quantities).map(([name, quantity]) => [name, quantityOf(String(quantity)) ?? 0]));
-
-const merged = (a: Amounts, b: Amounts, of: (x: number, y: number) => number): Amounts =>
-  Object.fromEntries([...Object.keys(a), ...Object.keys(b)].map((name) => [name, of(a[name] ?? 0, b[name] ?? 0)]));
-
-const add = (x: number, y: number) => x + y;
-const listed = (value: unknown): readonly Container[] => (Array.isArray(value) ? value : []);
-const requestsOf = ({ resources }: Container): Amounts => amounts(resources?.requests);
-
-/** Computes like the scheduler (KEP-753): a sidecar counts with the containers that start after it. */
-function podRequests({ spec = {} }: Pod): Amounts {
-  let [sidecars, highest]: [Amounts, Amounts] = [{}, {}];
-  for (const container of listed(spec.initContainers)) {
-    if (container.restartPolicy === 'Always') sidecars = merged(sidecars, requestsOf(container), add);
-    const during = container.restartPolicy === 'Always' ? sidecars : merged(sidecars, requestsOf(container), add);
-    highest = merged(highest, during, Math.max);
-  }
-  const containers = listed(spec.containers).reduce((sum, container) => merged(sum, requestsOf(container), add), sidecars);
-  const pod = spec.resources as Container['resources'];
-  const own = { ...merged(highest, containers, Math.max), ...amounts(pod?.requests) };
-  return merged(own, amounts(spec.overhead as Record<string, unknown> | undefined), add);
-}
+import { isFinished, sumOfPods } from '@atrium/objects/pod-resources.ts';
+import type { Pod } from './pod-shape.ts';
 
 /** Sums the requests of pods that still run, and counts them under `pods`. */
-export const requestedBy = (pods: readonly Pod[]): Amounts =>
-  pods
-    .filter((pod) => !isFinished(pod))
-    .map((pod) => ({ ...podRequests(pod), pods: 1 }))
-    .reduce<Amounts>((sum, one) => merged(sum, one, add), {});
+export const requestedBy = (pods: readonly Pod[]): Readonly<Record<string, number>> => ({
+  ...sumOfPods(pods, 'requests'),
+  pods: pods.filter((pod) => !isFinished(pod)).length,
+});
 
 const binary = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 const rounded = (value: number): string => String(Number(value.toPrecision(3)));

@@ -2,16 +2,11 @@
 import { quantityOf } from '@atrium/objects/quantity.ts';
 import { api, bodyOf } from '../../../../api/client';
 import type { ClusterObject } from '../../../../api/objects';
-import type { Right } from '../../../../app/rights';
 import { type Amounts, measured } from '../../usage-amounts';
 import { requestedBy } from '../pod/requests';
 import type { Section, SectionProps } from '../section';
+import { metricsRight } from './metrics-right';
 import { type Bounds, UsageHistory, type UsageMark } from './usage-history';
-
-const metricsRight = (verb: 'get' | 'list', resource: 'pods' | 'nodes', rest: Partial<Right> = {}): Right => ({
-  ...{ verb, group: 'metrics.k8s.io', resource },
-  ...rest,
-});
 
 interface Container {
   name: string;

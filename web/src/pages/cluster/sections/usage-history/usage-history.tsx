@@ -75,7 +75,9 @@ const Ranges = ({ history: { range, ranges }, onChoose }: { history: History; on
     </label>
   );
 
-function Drawn({ history, bounds = {}, marks = [] }: UsageHistoryProps & { history: History }) {
+function Drawn({ history, bounds: own = {}, marks = [] }: UsageHistoryProps & { history: History }) {
+  const { capacity, requests: request, limits: limit } = history.bounds ?? {};
+  const bounds = { ...own, ...(capacity && { capacity }), ...(request && { request }), ...(limit && { limit }) };
   return (
     <>
       <div class="usage-charts">
@@ -99,12 +101,16 @@ interface ChartProps {
   marks: readonly UsageMark[];
 }
 
-const boundColours = { request: 'ok', limit: 'bad', capacity: 'bad' } as const;
+/** Colours of the bounds, each with a line of its own kind, because colours alone do not tell them apart. */
+const boundColours = { request: 'ok', limit: 'bad', capacity: 'muted' } as const;
+const boundStrokes = { request: 'dashed', limit: 'dotted', capacity: 'solid' } as const;
 
 function linesOf({ resource, history: { points }, bounds }: ChartProps): ChartLine[] {
   const straight = (Object.keys(boundColours) as (keyof typeof boundColours)[]).flatMap((name): ChartLine[] => {
     const value = bounds[name]?.[resource];
-    return value ? [{ label: t(`usage.${name}`), colour: boundColours[name], isDashed: true, values: points.map(() => value) }] : [];
+    return value
+      ? [{ label: t(`usage.${name}`), colour: boundColours[name], stroke: boundStrokes[name], values: points.map(() => value) }]
+      : [];
   });
   return [{ label: t('usage.used'), colour: 'accent', values: points.map((point) => point[resource]) }, ...straight];
 }
@@ -129,7 +135,7 @@ function Chart(props: ChartProps) {
         print: (value) => quantityText(resource, value),
         printTime: (time) => clock(new Date(time * 1000).toISOString()),
       }}
-      versions={[history, JSON.stringify(lines.slice(1).map(({ values: [value] }) => value)), marks.length]}
+      versions={[history, JSON.stringify(lines.slice(1).map(({ values: [value] }) => value)), JSON.stringify(marks)]}
     />
   );
 }
