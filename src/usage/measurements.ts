@@ -16,6 +16,8 @@ const timeoutMs = 30_000;
 const maxAnswerBytes = 32 * 1024 * 1024;
 /** Bound of an item. A pod with 100 containers takes 10 KB. */
 const maxItemBytes = 1024 * 1024;
+/** Items that are read in one turn of the event loop, some 2 ms. */
+const maxItemsInTurn = 250;
 
 const usage = z.object({ cpu: z.string(), memory: z.string() });
 const readMetrics = reader(
@@ -52,7 +54,7 @@ export async function measure(client: ServiceClient, resource: Measured, signal:
 async function samplesFrom(body: AsyncIterable<Buffer>, resource: Measured): Promise<Sample[]> {
   const samples: Sample[] = [];
   const items = new JsonItems(maxItemBytes);
-  const slices = new Slices();
+  const slices = new Slices(undefined, undefined, maxItemsInTurn);
   let bytes = 0;
   for await (const chunk of body) {
     bytes += chunk.length;

@@ -35,6 +35,25 @@ describe('measurements of usage', () => {
     expect(longest).to.be.within(100, 1000);
   });
 
+  it('let the event loop turn after 250 pods at the latest', async () => {
+    let [inTurn, most, turns, isOver] = [0, 0, 0, false];
+    JSON.parse = (text: string) => {
+      inTurn += 1;
+      most = Math.max(most, inTurn);
+      return parse(text);
+    };
+    const turn = () => {
+      inTurn = 0;
+      turns += 1;
+      if (!isOver) setImmediate(turn);
+    };
+    setImmediate(turn);
+    await measure(answering(list), 'pods', signal);
+    isOver = true;
+    expect(most).to.be.within(1, 250);
+    expect(turns).to.be.at.least(pods.length / 250);
+  });
+
   it('fail for an answer that is cut or another object, and for an item without an end', async () => {
     for (const chunks of [[list.slice(0, -2)], ['{"kind":"Status"}'], ['<html>'], ['{"items":[{"a":"', 'x'.repeat(2 * 1024 * 1024)]]) {
       const failure = await measure(answering(...chunks), 'pods', signal).catch((error: unknown) => error);
