@@ -37,7 +37,7 @@ export class ConfigMaps {
           keep: (object) => keepConfigMap(object, namespace, namespace === home ? envsConfigMap : undefined),
         },
       );
-    this.#caches = new Map([home, ...imageNamespaces].map((namespace) => [namespace, cacheOf(namespace)]));
+    this.#caches = new Map([...new Set([home, ...imageNamespaces])].map((namespace) => [namespace, cacheOf(namespace)]));
   }
 
   start(): void {

@@ -28,6 +28,11 @@ export class ServiceClient {
     return this.#connection.namespace;
   }
 
+  /** Calls back like `Transport.onRecovery`. */
+  onRecovery(callback: (outageMs: number) => void): () => void {
+    return this.#transport.onRecovery(callback);
+  }
+
   /**
    * Returns the decoded body of a success.
    *

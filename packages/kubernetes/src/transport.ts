@@ -33,6 +33,15 @@ const maxRetries = 2;
 /** Interval of looks for the end of writes at the stop. */
 const lookMs = 20;
 
+/**
+ * Least time without an answer that counts as an outage. In a shorter one, such as that of one of two API servers behind a load balancer,
+ * watches that are open are not disturbed.
+ */
+const leastOutageMs = 1_000;
+
+/** Time after which a call that its sender gives up counts as unanswered. A renewal of a Lease has a deadline of its own. */
+const givenUpMs = 3_000;
+
 /** Interval of log entries, so that a connection that fails repeatedly does not fill the log. */
 const logEveryMs = 10_000;
 
@@ -91,6 +100,8 @@ export interface TransportOptions {
   metrics: Metrics;
   /** Clock of this machine. Set by tests. */
   wallClock?: () => Date;
+  /** Monotonic clock, in milliseconds. Set by tests. */
+  clock?: () => number;
   /** Log that receives an entry when the API server cannot be reached, and when it answers again. */
   log?: Logger;
 }
@@ -104,6 +115,12 @@ export class Transport {
   readonly serverClock: ServerClock;
   readonly #turns = { ours: new Semaphore(turns), theirs: new Semaphore(turns) };
   #failure: string | undefined;
+  /** Time of the last answer, or of the start. */
+  #answeredAt: number;
+  readonly #clock: () => number;
+  /** True once a call has failed, or was given up, since the last answer. */
+  #isAway = false;
+  readonly #onRecovery = new Set<(outageMs: number) => void>();
   readonly #log: Logger | undefined;
   readonly #server: string;
   readonly #host: string;
@@ -112,7 +129,9 @@ export class Transport {
   /** Writes of requests under way. */
   readonly #writes = new Set<Deadline>();
 
-  constructor({ connection, requestTimeoutMs, metrics, wallClock, log }: TransportOptions) {
+  constructor({ connection, requestTimeoutMs, metrics, wallClock, clock = () => performance.now(), log }: TransportOptions) {
+    this.#clock = clock;
+    this.#answeredAt = clock();
     this.serverClock = new ServerClock(wallClock);
     this.#log = log;
     this.#server = connection.server;
@@ -135,6 +154,16 @@ export class Transport {
   /** Returns the error code of the last attempt, undefined if it got an answer. */
   failure(): string | undefined {
     return this.#failure;
+  }
+
+  /**
+   * Calls back with the length of an outage, in milliseconds, once the API server answers a call after it.
+   *
+   * @returns a function that removes the callback
+   */
+  onRecovery(callback: (outageMs: number) => void): () => void {
+    this.#onRecovery.add(callback);
+    return () => this.#onRecovery.delete(callback);
   }
 
   /**
@@ -212,7 +241,7 @@ export class Transport {
     const endTimer = this.#times.startTimer({ call: call.call });
     const outgoing = beginCall({ name: call.call, method: call.method, server: this.#host }, endTimer);
     const headers = { ...outgoing.headers, ...options.headers };
-    const sentAt = performance.now();
+    const [sentAt, begunAt] = [performance.now(), this.#clock()];
     try {
       // undici notices an abort only on an established connection, which a silent server may never accept.
       const response = await deadline.limit(pool.request({ ...options, headers, signal: deadline.signal }), isKept);
@@ -223,6 +252,7 @@ export class Transport {
     } catch (error) {
       const outcome = deadline.hasPassed ? 'timeout' : deadline.signal.aborted ? 'aborted' : 'unreachable';
       if (outcome !== 'aborted') this.#failed(deadline.hasPassed ? 'no answer in time' : codeOf(error));
+      else if (this.#answeredAt <= begunAt && this.#clock() - begunAt >= givenUpMs) this.#isAway = true;
       outgoing.end(outcome);
       throw error;
     }
@@ -231,6 +261,7 @@ export class Transport {
   #failed(reason: string): void {
     const isFirst = this.#failure === undefined && performance.now() - this.#loggedAt > logEveryMs;
     this.#failure = reason;
+    this.#isAway = true;
     if (!isFirst) return;
     this.#loggedAt = performance.now();
     this.#isLogged = true;
@@ -238,9 +269,17 @@ export class Transport {
   }
 
   #reached(): void {
+    const outageMs = this.#isAway ? this.#clock() - this.#answeredAt : 0;
+    this.#isAway = false;
     this.#failure = undefined;
+    this.#answeredAt = this.#clock();
     if (this.#isLogged) this.#log?.info({ server: this.#server }, 'the API server answers again');
     this.#isLogged = false;
+    // The answered call is read first.
+    if (outageMs >= leastOutageMs)
+      setImmediate(() => {
+        for (const callback of this.#onRecovery) callback(outageMs);
+      });
   }
 
   #requestOptions(call: ApiCall, { authorization, impersonation }: Credential) {

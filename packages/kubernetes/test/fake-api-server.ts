@@ -127,8 +127,8 @@ const connectionTo = ({ url }: { url: string }, authorization: string | undefine
 });
 
 /** Returns a patient client by default: the result of a test must not depend on the speed of the machine. */
-export const clientOf = (server: { url: string }, requestTimeoutMs = 60_000, metrics = new Metrics()) =>
-  new KubernetesClient({ connection: connectionTo(server), requestTimeoutMs, metrics });
+export const clientOf = (server: { url: string }, requestTimeoutMs = 60_000, metrics = new Metrics(), clock = () => performance.now()) =>
+  new KubernetesClient({ connection: connectionTo(server), requestTimeoutMs, metrics, clock });
 
 /** Returns the reason for which a promise is rejected. */
 export async function failureOf(promise: Promise<unknown>): Promise<unknown> {

@@ -271,6 +271,13 @@ describe('a watch cache', () => {
     expect([t.cache.state, t.cache.outdated()]).to.deep.equal(['synced', 'the watch was silent for too long']);
   });
 
+  it('reports its age once it is started', async () => {
+    // The cache of the fixture has the same name and is never started. Its age would be added.
+    await t.begin({ parts: { clock: () => 0 } });
+
+    expect(await t.metrics.registry.metrics()).to.include('atrium_watch_age_seconds{watch="things"} 0\n');
+  });
+
   it('keeps its age until a list is complete: objects that half of it lacks may have been deleted', async () => {
     let now = 0;
     await t.begin({ options: { pageSize: 2 }, parts: { clock: () => now } });

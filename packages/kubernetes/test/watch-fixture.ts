@@ -37,6 +37,8 @@ interface Differences {
   options?: Partial<WatchCacheOptions<string>>;
   times?: Partial<WatchTimes>;
   requestTimeoutMs?: number;
+  /** Monotonic clock of the client. */
+  clock?: () => number;
   parts?: Partial<WatchCacheParts>;
 }
 
@@ -67,8 +69,8 @@ export class WatchTest {
     return test;
   }
 
-  create({ requestTimeoutMs = 5_000, ...differences }: Differences = {}): void {
-    this.client = clientOf(this.server, requestTimeoutMs);
+  create({ requestTimeoutMs = 5_000, clock, ...differences }: Differences = {}): void {
+    this.client = clientOf(this.server, requestTimeoutMs, this.metrics, clock);
     this.cache = this.#build(differences);
     this.changes.length = 0;
     this.cache.onChange((change) => this.changes.push(change));

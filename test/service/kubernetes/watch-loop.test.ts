@@ -4,9 +4,14 @@ import type { WatchCache } from '@atrium/kubernetes/watch/watch-cache.ts';
 import { ChangeLog } from '@atrium/lists/live-list.ts';
 import type { ListRow } from '@atrium/lists/properties.ts';
 import { expect } from 'chai';
-import { type Answer, status, statusBody } from '../../../packages/kubernetes/test/fake-api-server.ts';
+import { get } from '../../../packages/kubernetes/test/calls.ts';
+import { type Answer, json, status, statusBody } from '../../../packages/kubernetes/test/fake-api-server.ts';
 import { FakeResource } from '../../../packages/kubernetes/test/fake-resource.ts';
 import { cut, nothing, path, refuse, reset, say, times, until, WatchTest } from '../../../packages/kubernetes/test/watch-fixture.ts';
+
+/** Path of a call that no watch sends. */
+const pods = '/api/v1/pods';
+const other = get({ path: pods, isRepeatable: false });
 
 const halfLine = '{"type":"ADDED","object":{"metadata":{"name":"half","uid":"u","resourceVersion":"1004","creationTimestamp":"x"';
 const errorEvent = (code: number, reason: string) => `${JSON.stringify({ type: 'ERROR', object: statusBody(code, reason) })}\n`;
@@ -119,6 +124,84 @@ describe('a watch', () => {
 
       expect(t.rows()).to.deep.equal({ b: '2', c: '3' });
       expect(t.lists()).to.have.length(1);
+    });
+  });
+
+  describe('FLT-14 once the API server answers another call after an outage', () => {
+    let now: number;
+    /** An outage of that length, as another call meets it. */
+    const outage = async (ms: number) => {
+      t.server.answer(({ path: called }, response) => void (called === pods ? reset(response) : undefined));
+      await t.client.asService.request(other).catch(() => undefined);
+      now += ms;
+      t.server.answer((request, response) => (request.path === pods ? json(response, 200, {}) : t.resource.answer(request, response)));
+      await t.client.asService.request(other);
+    };
+    beforeEach(() => {
+      now = 0;
+    });
+
+    it('resumes an open watch whose connection is dead, without its silence', async () => {
+      await t.begin({ clock: () => now, parts: { clock: () => now } });
+      t.resource.detach();
+      t.resource.put('d', '4');
+      // A failure of less than a second is no outage.
+      await outage(999);
+      await outage(1_000);
+      await until(t.isEqual);
+
+      const lists = t.lists().filter(({ path: listed }) => listed === path);
+      expect([t.watches().length, lists.length, t.cache.restarts]).to.deep.equal([2, 1, 0]);
+    });
+
+    it('resumes an open watch after a call that its sender gave up', async () => {
+      await t.begin({ clock: () => now, parts: { clock: () => now } });
+      t.resource.detach();
+      t.resource.put('d', '4');
+      t.server.answer(nothing);
+      const sender = new AbortController();
+      const call = t.client.asService.request({ ...other, signal: sender.signal }).catch(() => undefined);
+      await until(() => t.server.requests.at(-1)?.path === pods);
+      now += 3_000;
+      sender.abort();
+      await call;
+      t.server.answer((request, response) => (request.path === pods ? json(response, 200, {}) : t.resource.answer(request, response)));
+      await t.client.asService.request(other);
+      await until(t.isEqual);
+
+      expect([t.watches().length, t.cache.restarts]).to.deep.equal([2, 0]);
+    });
+
+    it('repeats a list that is not answered', async () => {
+      t.create({ clock: () => now, parts: { clock: () => now } });
+      t.resource.fail('list', nothing);
+      t.cache.start();
+      await until(() => t.lists().length === 1);
+      await outage(5_000);
+      await t.cache.whenSynced();
+
+      expect([t.isEqual(), t.cache.restarts]).to.deep.equal([true, 0]);
+    });
+
+    it('ends a pause after a failure, but not one that the server asked for', async () => {
+      const pauses: number[] = [];
+      const pause = (ms: number, signal: AbortSignal) => {
+        pauses.push(ms);
+        return new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+      };
+      await t.begin({ clock: () => now, parts: { clock: () => now, random: () => 1, pause } });
+      t.resource.fail('watch', refuse(429, { 'Retry-After': '7' }));
+      reset(t.resource.detach());
+      await until(() => pauses.length === 1);
+      await outage(2_000);
+      await until(() => pauses.length === 2);
+      await outage(2_000);
+      // A watch that were sent now would arrive before these calls.
+      for (let left = 5; left > 0; left -= 1) await t.client.asService.request(other);
+      await t.cache.stop();
+
+      expect(pauses).to.deep.equal([5, 7_000]);
+      expect(t.watches()).to.have.length(2);
     });
   });
 

@@ -57,7 +57,8 @@ export class WatchCache<Row> {
   readonly #options: WatchCacheOptions<Row>;
   readonly #loop: WatchLoop;
   readonly #log: WatchCacheParts['log'];
-  readonly #forget: () => void;
+  readonly #metrics: Metrics;
+  #forget: (() => void) | undefined;
   readonly #listeners = new Set<(change: Change<Row>) => void>();
   readonly #waiting = new Set<() => void>();
   readonly #synced = Promise.withResolvers<void>();
@@ -71,6 +72,7 @@ export class WatchCache<Row> {
   constructor(parts: WatchCacheParts, options: WatchCacheOptions<Row>) {
     const { name, pageSize = 500 } = options;
     this.#options = options;
+    this.#metrics = parts.metrics;
     this.#log = parts.log;
     this.#loop = new WatchLoop(parts, {
       name,
@@ -78,16 +80,16 @@ export class WatchCache<Row> {
       pageSize,
       sink: { list: () => this.#list(), event: (event) => this.#event(event), failed: () => this.#failed() },
     });
-    this.#forget = reportWatch(parts.metrics, name, this);
   }
 
   start(): void {
+    this.#forget ??= reportWatch(this.#metrics, this.#options.name, this);
     this.#loop.start();
   }
 
   /** Stops the watch, which cannot be started again. */
   stop(): Promise<void> {
-    this.#forget();
+    this.#forget?.();
     return this.#loop.stop();
   }
 

@@ -20,7 +20,10 @@ export interface WatchTimes {
   maxPauseMs: number;
 }
 
-/** Default times. A server that recovers is noticed within 4 s, a silent server within 35 s. */
+/**
+ * Default times. A server that recovers is noticed within 4 s, and at once after it has answered another call; a server that is silent on one
+ * watch alone within 35 s.
+ */
 const defaultTimes: WatchTimes = { minWatchSeconds: 20, maxWatchSeconds: 25, silenceMs: 28_000, minPauseMs: 200, maxPauseMs: 4000 };
 
 /** Bound of the Retry-After of a server. */
@@ -101,7 +104,11 @@ export class WatchLoop {
   readonly #pause: (ms: number, signal: AbortSignal) => Promise<void>;
   readonly #options: WatchLoopOptions;
   readonly #stopping = new AbortController();
+  /** Ends the attempt or the pause in progress once the API server answers again. */
+  #resuming = new AbortController();
   #running: Promise<void> | undefined;
+  /** Time of the last data, also of a list that is not complete. */
+  #answeredAt = 0;
   /** Number of consecutive failures. */
   #failures = 0;
   /** True if objects were listed again because the version was refused, and no watch has succeeded since. */
@@ -134,17 +141,26 @@ export class WatchLoop {
   }
 
   async #run(signal: AbortSignal): Promise<void> {
+    const forget = this.#client.onRecovery((outageMs) => this.#resume(outageMs));
     while (!signal.aborted) {
+      this.#resuming = new AbortController();
+      const { signal: resumed } = this.#resuming;
+      const either = AbortSignal.any([signal, resumed]);
       try {
         // A resumed watch counts as current before it has sent the missed events, so that deleted objects would be valid again until then.
         if (this.clock() - this.#health.heardAt > staleAfterMs) this.#health.version = undefined;
-        if (this.#health.version === undefined) await this.#list(signal);
-        else await this.#watch(this.#health.version, signal);
+        if (this.#health.version === undefined) await this.#list(either);
+        else await this.#watch(this.#health.version, either);
       } catch (error) {
-        if (signal.aborted) return;
-        await this.#recover(error, signal);
+        if (!either.aborted) await this.#recover(error, signal, either);
       }
     }
+    forget();
+  }
+
+  /** Ends an attempt or pause that began before or in an outage: its connection may be dead, and would hold it up for half a minute. */
+  #resume(outageMs: number): void {
+    if (this.clock() - this.#answeredAt >= outageMs) this.#resuming.abort(new Error('the API server answers again'));
   }
 
   async #list(signal: AbortSignal): Promise<void> {
@@ -155,6 +171,7 @@ export class WatchLoop {
       // The first page has the version of the list, and the other pages are as of the same version.
       version ??= page.resourceVersion;
       list.add(page);
+      this.#answeredAt = this.clock();
     }
     if (version === undefined) return;
     // Not called for each page, because the known objects are outdated until the list is complete.
@@ -204,14 +221,16 @@ export class WatchLoop {
   }
 
   #heard(): void {
-    this.#health.heardAt = this.clock();
+    this.#answeredAt = this.clock();
+    this.#health.heardAt = this.#answeredAt;
     if (this.#health.failure === undefined) return;
     this.#log.info({ watch: this.#options.name, restarts: this.#health.restarts }, 'watch restored');
     this.#health.failure = undefined;
     this.#health.isNotInstalled = false;
   }
 
-  async #recover(error: unknown, signal: AbortSignal): Promise<void> {
+  /** @param resumed also aborts once the API server answers again */
+  async #recover(error: unknown, signal: AbortSignal, resumed: AbortSignal): Promise<void> {
     if (requiresList(error)) {
       this.#health.version = undefined;
       // A server that only lost its history need not be spared like one that is down, unless a list does not help.
@@ -232,7 +251,8 @@ export class WatchLoop {
     const { minPauseMs, maxPauseMs } = this.#times;
     const pauseMs = Math.min(maxPauseMs, minPauseMs * 2 ** (this.#failures - 1)) * (0.5 + this.#random() / 2);
     const askedForMs = error instanceof TooManyObjects ? maxRetryAfterMs : Math.min(said?.retryAfterMs ?? 0, maxRetryAfterMs);
-    await this.#pause(Math.max(pauseMs, askedForMs), signal);
+    // A time that the server names is waited for.
+    await this.#pause(Math.max(pauseMs, askedForMs), askedForMs > 0 ? signal : resumed);
   }
 
   /** Logs a refusal once and without a stack, because an administrator has to act. */
