@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import { firstFailure, matchingEvents } from './queries.ts';
 import type { AuditCount, AuditCounts, AuditDimension, AuditFilter } from './store.ts';
-import type { Tables } from './tables.ts';
+import { restored, type Tables } from './tables.ts';
 
 /** Events that are counted, so that a question about all events costs no more than this. */
 const maxCounted = 100_000;
@@ -65,10 +65,15 @@ interface Group {
 function countOf({ hour, actor, verb, api_group: apiGroup, resource, namespace, name, count, failures }: Group): AuditCount {
   return {
     ...(hour !== undefined && { hour: Number(hour) }),
-    ...(actor !== undefined && { actor }),
-    ...(verb !== undefined && { verb }),
+    ...(actor !== undefined && { actor: restored(actor) }),
+    ...(verb !== undefined && { verb: restored(verb) }),
     ...(resource !== undefined && {
-      object: { apiGroup: apiGroup ?? '', resource, ...(namespace && { namespace }), ...(name && { name }) },
+      object: {
+        apiGroup: restored(apiGroup ?? ''),
+        resource: restored(resource),
+        ...(namespace && { namespace: restored(namespace) }),
+        ...(name && { name: restored(name) }),
+      },
     }),
     count: Number(count),
     failures: Number(failures),

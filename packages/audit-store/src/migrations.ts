@@ -1,15 +1,20 @@
 import type { Kysely } from 'kysely';
 import { type Migration, Migrator } from 'kysely/migration';
 
-/** Steps of the schema by name, in their order. A step that a release has is never changed. */
-const migrations: Readonly<Record<string, Migration>> = {
+/** Names of types that the databases call differently. A primary key of SQLite is the row's own number if its type is `integer`. */
+export interface ColumnTypes {
+  bigint: 'integer' | 'bigint';
+}
+
+/** Returns the steps of the schema by name, in their order. A step that a release has is never changed. */
+const migrations = ({ bigint }: ColumnTypes): Record<string, Migration> => ({
   '0001-events': {
     async up(db) {
       await db.schema
         .createTable('events')
-        .addColumn('sequence', 'integer', (column) => column.primaryKey().autoIncrement())
+        .addColumn('sequence', bigint, (column) => column.primaryKey())
         .addColumn('id', 'text', (column) => column.notNull().unique())
-        .addColumn('time', 'bigint', (column) => column.notNull())
+        .addColumn('time', bigint, (column) => column.notNull())
         .addColumn('cluster', 'text', (column) => column.notNull())
         .addColumn('actor', 'text', (column) => column.notNull())
         .addColumn('verb', 'text', (column) => column.notNull())
@@ -34,10 +39,10 @@ const migrations: Readonly<Record<string, Migration>> = {
       await index('events_by_namespace', 'namespace');
     },
   },
-};
+});
 
 /** Brings the schema of a database up to date. @throws the error of the step that failed; the database is as before that step */
-export async function migrate<Tables>(db: Kysely<Tables>): Promise<void> {
-  const { error } = await new Migrator({ db, provider: { getMigrations: async () => ({ ...migrations }) } }).migrateToLatest();
+export async function migrate<Tables>(db: Kysely<Tables>, types: ColumnTypes): Promise<void> {
+  const { error } = await new Migrator({ db, provider: { getMigrations: async () => migrations(types) } }).migrateToLatest();
   if (error !== undefined) throw error;
 }

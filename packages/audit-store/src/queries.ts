@@ -1,19 +1,38 @@
-import type { Kysely } from 'kysely';
+import type { Kysely, Transaction } from 'kysely';
 import type { AuditEvent } from './event.ts';
 import type { AuditFilter, AuditPage, AuditPlace } from './store.ts';
-import { eventOf, rowOf, type Tables } from './tables.ts';
+import { eventOf, rowOf, stored, type Tables } from './tables.ts';
+
+/** A database with the tables of the events. */
+export interface EventDatabase {
+  db: Kysely<Tables>;
+  /** Makes other writers wait until the transaction ends, and the transaction wait for the disk when it ends. */
+  begin(transaction: Transaction<Tables>): Promise<unknown>;
+}
 
 /** Rows in one statement: SQLite takes 32,766 parameters. */
 const rowsAtOnce = 500;
 
-export async function appendEvents(db: Kysely<Tables>, events: readonly AuditEvent[]): Promise<void> {
+/** Numbers and inserts the events that are not there yet. Only one transaction at a time appends. */
+export async function appendEvents({ db, begin }: EventDatabase, events: readonly AuditEvent[]): Promise<void> {
   await db.transaction().execute(async (transaction) => {
-    for (let from = 0; from < events.length; from += rowsAtOnce)
-      await transaction
-        .insertInto('events')
-        .values(events.slice(from, from + rowsAtOnce).map(rowOf))
-        .onConflict((conflict) => conflict.column('id').doNothing())
+    await begin(transaction);
+    const newest = await transaction.selectFrom('events').select('sequence').orderBy('sequence', 'desc').limit(1).executeTakeFirst();
+    let sequence = newest?.sequence ?? 0;
+    for (let from = 0; from < events.length; from += rowsAtOnce) {
+      const rows = new Map(events.slice(from, from + rowsAtOnce).map((event) => [stored(event.auditID), rowOf(event)]));
+      const known = await transaction
+        .selectFrom('events')
+        .select('id')
+        .where('id', 'in', [...rows.keys()])
         .execute();
+      for (const { id } of known) rows.delete(id);
+      const numbered = [...rows.values()].map((row) => {
+        sequence += 1;
+        return { sequence, ...row };
+      });
+      if (numbered.length > 0) await transaction.insertInto('events').values(numbered).execute();
+    }
   });
 }
 
@@ -37,7 +56,7 @@ export function matchingEvents(db: Kysely<Tables>, filter: AuditFilter) {
   let query = db.selectFrom('events').orderBy('time', 'desc').orderBy('sequence', 'desc');
   for (const [name, column] of Object.entries(columnOf)) {
     const value = filter[name as keyof typeof columnOf];
-    if (value !== undefined) query = query.where(column, '=', value);
+    if (value !== undefined) query = query.where(column, '=', stored(value));
   }
   const { outcome, from, to } = filter;
   if (outcome !== undefined) query = query.where('code', outcome === 'failure' ? '>=' : '<', firstFailure);
@@ -47,7 +66,7 @@ export function matchingEvents(db: Kysely<Tables>, filter: AuditFilter) {
 }
 
 export async function listEvents(
-  db: Kysely<Tables>,
+  { db }: EventDatabase,
   filter: AuditFilter,
   { limit, before }: { limit: number; before?: AuditPlace | undefined },
 ): Promise<AuditPage> {

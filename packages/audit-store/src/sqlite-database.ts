@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { Kysely, SqliteDialect } from 'kysely';
 import { migrate } from './migrations.ts';
+import type { EventDatabase } from './queries.ts';
 import type { Tables } from './tables.ts';
 
 /**
@@ -8,7 +9,7 @@ import type { Tables } from './tables.ts';
  *
  * @throws Error if the file cannot be opened, or its schema cannot be brought up to date
  */
-export async function openSqlite(file: string): Promise<Kysely<Tables>> {
+export async function openSqlite(file: string): Promise<EventDatabase> {
   const database = new DatabaseSync(file, { timeout: 5_000 });
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
   const db = new Kysely<Tables>({
@@ -28,6 +29,7 @@ export async function openSqlite(file: string): Promise<Kysely<Tables>> {
       },
     }),
   });
-  await migrate(db);
-  return db;
+  await migrate(db, { bigint: 'integer' });
+  // This thread is the only writer.
+  return { db, begin: async () => undefined };
 }

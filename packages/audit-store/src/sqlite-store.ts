@@ -1,12 +1,12 @@
 import { Worker } from 'node:worker_threads';
 import type { AuditEvent } from './event.ts';
-import type { AuditCounts, AuditDimension, AuditFilter, AuditPage, AuditStore } from './store.ts';
+import type { AuditCounts, AuditPage, AuditStore } from './store.ts';
 
 /** Call of the thread that owns the file. */
-export type WorkerCall =
-  | { append: readonly AuditEvent[] }
-  | { list: Parameters<AuditStore['list']> }
-  | { count: Parameters<AuditStore['count']> };
+export interface WorkerCall {
+  method: Exclude<keyof AuditStore, 'stop'>;
+  values: unknown[];
+}
 
 interface Pending {
   resolve(result: unknown): void;
@@ -41,30 +41,30 @@ export class SqliteStore implements AuditStore {
     return store;
   }
 
-  async append(events: readonly AuditEvent[]): Promise<void> {
-    await this.#call({ append: events });
+  append(events: readonly AuditEvent[]): Promise<void> {
+    return this.#call('append', events);
   }
 
-  async list(filter: AuditFilter, page: Parameters<AuditStore['list']>[1]): Promise<AuditPage> {
-    return (await this.#call({ list: [filter, page] })) as AuditPage;
+  list(...[filter, page]: Parameters<AuditStore['list']>): Promise<AuditPage> {
+    return this.#call('list', filter, page);
   }
 
-  async count(filter: AuditFilter, by: AuditDimension): Promise<AuditCounts> {
-    return (await this.#call({ count: [filter, by] })) as AuditCounts;
+  count(...[filter, by]: Parameters<AuditStore['count']>): Promise<AuditCounts> {
+    return this.#call('count', filter, by);
   }
 
   async stop(): Promise<void> {
     await this.#worker.terminate();
   }
 
-  #call(call: WorkerCall): Promise<unknown> {
-    if (this.#failure !== undefined) return Promise.reject(this.#failure);
-    this.#lastID += 1;
-    const id = this.#lastID;
-    return new Promise((resolve, reject) => {
-      this.#pending.set(id, { resolve, reject });
-      this.#worker.postMessage({ id, call });
+  #call<Method extends WorkerCall['method']>(method: Method, ...values: Parameters<AuditStore[Method]>): ReturnType<AuditStore[Method]> {
+    const answer = new Promise((resolve, reject) => {
+      if (this.#failure !== undefined) throw this.#failure;
+      this.#lastID += 1;
+      this.#pending.set(this.#lastID, { resolve, reject });
+      this.#worker.postMessage({ id: this.#lastID, method, values });
     });
+    return answer as ReturnType<AuditStore[Method]>;
   }
 
   #fail(error: Error): void {

@@ -1,22 +1,17 @@
 /** The thread that owns a file of SQLite, for `SqliteStore`: statements hold a thread while they run. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { countEvents } from './counts.ts';
-import { appendEvents, listEvents } from './queries.ts';
+import { SqlStore } from './sql-store.ts';
 import { openSqlite } from './sqlite-database.ts';
 import type { WorkerCall } from './sqlite-store.ts';
 
-const db = await openSqlite(workerData as string);
+const store = new SqlStore(await openSqlite(workerData as string));
 
-parentPort?.on('message', async ({ id, call }: { id: number; call: WorkerCall }) => {
+parentPort?.on('message', async ({ id, method, values }: WorkerCall & { id: number }) => {
   try {
-    parentPort?.postMessage({ id, result: await answerTo(call) });
+    const call = store[method] as (...values: unknown[]) => Promise<unknown>;
+    parentPort?.postMessage({ id, result: await call.apply(store, values) });
   } catch (error) {
     parentPort?.postMessage({ id, error });
   }
 });
 parentPort?.postMessage({ id: 0 });
-
-function answerTo(call: WorkerCall): Promise<unknown> {
-  if ('append' in call) return appendEvents(db, call.append);
-  return 'list' in call ? listEvents(db, ...call.list) : countEvents(db, ...call.count);
-}

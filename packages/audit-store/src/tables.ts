@@ -1,9 +1,9 @@
 /** The table of the events, and its rows. Values by which events are searched have columns; the rest is JSON. */
-import type { Generated } from 'kysely';
 import { type AuditEvent, auditEvent } from './event.ts';
 
 interface EventRow {
-  sequence: Generated<number>;
+  /** Number of the event in the order of their arrival, without a gap. */
+  sequence: number;
   id: string;
   /** Milliseconds since the epoch. */
   time: number;
@@ -27,22 +27,30 @@ export interface Tables {
 /** Members of an event without a column. */
 type Rest = Pick<AuditEvent['user'], 'uid'> & Pick<AuditEvent['objectRef'], 'subresource'> & Record<string, unknown>;
 
+/** Texts that PostgreSQL does not store, and the mark of those that were changed for it. */
+const unstorable = /[\0\\]/;
+
+/** Returns the text in the form that every database stores: with NUL, backslash and halves of surrogate pairs as escapes of JSON. */
+export const stored = (text: string): string => (unstorable.test(text) || !text.isWellFormed() ? JSON.stringify(text).slice(1, -1) : text);
+
+export const restored = (text: string): string => (text.includes('\\') ? String(JSON.parse(`"${text}"`)) : text);
+
 export function rowOf(event: AuditEvent): Omit<EventRow, 'sequence'> {
   const { auditID, cluster, verb, user, objectRef, responseStatus, requestReceivedTimestamp, session, requestID, ...others } = event;
   const { apiGroup, resource, subresource, namespace = '', name = '' } = objectRef;
   return {
-    id: auditID,
+    id: stored(auditID),
     time: Date.parse(requestReceivedTimestamp),
-    cluster,
-    actor: user.username,
-    verb,
-    api_group: apiGroup,
-    resource,
-    namespace,
-    name,
+    cluster: stored(cluster),
+    actor: stored(user.username),
+    verb: stored(verb),
+    api_group: stored(apiGroup),
+    resource: stored(resource),
+    namespace: stored(namespace),
+    name: stored(name),
     code: responseStatus.code,
-    session: session ?? '',
-    request_id: requestID,
+    session: stored(session ?? ''),
+    request_id: stored(requestID),
     rest: JSON.stringify({ ...others, uid: user.uid, subresource } satisfies Rest),
   };
 }
@@ -51,20 +59,20 @@ export function eventOf(row: Omit<EventRow, 'sequence'>): AuditEvent {
   const { uid, subresource, ...others } = JSON.parse(row.rest) as Rest;
   return auditEvent.parse({
     ...others,
-    auditID: row.id,
-    cluster: row.cluster,
-    verb: row.verb,
-    user: { username: row.actor, ...(uid !== undefined && { uid }) },
+    auditID: restored(row.id),
+    cluster: restored(row.cluster),
+    verb: restored(row.verb),
+    user: { username: restored(row.actor), ...(uid !== undefined && { uid }) },
     objectRef: {
-      apiGroup: row.api_group,
-      resource: row.resource,
+      apiGroup: restored(row.api_group),
+      resource: restored(row.resource),
       ...(subresource !== undefined && { subresource }),
-      ...(row.namespace !== '' && { namespace: row.namespace }),
-      ...(row.name !== '' && { name: row.name }),
+      ...(row.namespace !== '' && { namespace: restored(row.namespace) }),
+      ...(row.name !== '' && { name: restored(row.name) }),
     },
     requestReceivedTimestamp: new Date(row.time).toISOString(),
     responseStatus: { code: row.code },
-    ...(row.session !== '' && { session: row.session }),
-    requestID: row.request_id,
+    ...(row.session !== '' && { session: restored(row.session) }),
+    requestID: restored(row.request_id),
   });
 }

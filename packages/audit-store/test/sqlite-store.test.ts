@@ -2,148 +2,23 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { AuditEvent } from '../src/event.ts';
 import { SqliteStore } from '../src/sqlite-store.ts';
-import type { AuditDimension, AuditFilter, AuditPlace, AuditStore } from '../src/store.ts';
-
-const anEvent = (parts: Partial<AuditEvent> = {}): AuditEvent => ({
-  auditID: 'a1',
-  cluster: 'local',
-  source: 'door',
-  verb: 'patch',
-  user: { username: 'ada@example.com', uid: 'u1' },
-  sourceIPs: ['192.0.2.1'],
-  userAgent: 'kubectl/v1.36.0',
-  objectRef: { apiGroup: 'apps', resource: 'deployments', subresource: 'scale', namespace: 'shop', name: 'storefront' },
-  requestReceivedTimestamp: '2026-11-29T10:00:00.000Z',
-  milliseconds: 12,
-  responseStatus: { code: 200 },
-  requestID: 'r1',
-  changes: [{ field: 'spec.replicas', from: 2, to: 5 }],
-  ...parts,
-});
-
-const at = (second: number, parts: Partial<AuditEvent> = {}) =>
-  anEvent({ auditID: `e${second}`, requestReceivedTimestamp: new Date(Date.UTC(2026, 10, 29, 10, 0, second)).toISOString(), ...parts });
+import { itIsAnAuditStore } from './support/store-suite.ts';
 
 describe('the audit store in SQLite', () => {
-  let directory: string;
-  let store: AuditStore;
-  beforeEach(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'atrium-audit-'));
-    store = await SqliteStore.open(join(directory, 'audit.db'));
-  });
-  afterEach(async () => {
-    await store.stop();
-    await rm(directory, { recursive: true });
-  });
-  const ids = async (...list: Parameters<AuditStore['list']>) => (await store.list(...list)).events.map(({ auditID }) => auditID);
-
-  it('returns an event as it was appended, also after a new start', async () => {
-    const core = anEvent({ auditID: 'a2', user: { username: 'bob' }, objectRef: { apiGroup: '', resource: 'nodes' }, session: 's1' });
-    await store.append([anEvent(), core]);
-    await store.stop();
-    store = await SqliteStore.open(join(directory, 'audit.db'));
-    expect(await store.list({}, { limit: 10 })).to.deep.equal({ events: [core, anEvent()], last: undefined });
-  });
-
-  it('keeps an event once that is appended twice', async () => {
-    await store.append([at(1)]);
-    await store.append([at(1), at(2)]);
-    expect(await ids({}, { limit: 10 })).to.deep.equal(['e2', 'e1']);
-  });
-
-  it('pages newest first by time, whatever order they came in, and leaves none out at equal times', async () => {
-    await store.append([at(3), at(1), at(2), ...['x', 'y', 'z'].map((auditID) => at(2, { auditID }))]);
-    const pages: string[][] = [];
-    let before: AuditPlace | undefined;
-    do {
-      const page = await store.list({}, { limit: 2, before });
-      pages.push(page.events.map(({ auditID }) => auditID));
-      before = page.last;
-    } while (before !== undefined);
-    expect(pages).to.deep.equal([
-      ['e3', 'z'],
-      ['y', 'x'],
-      ['e2', 'e1'],
-    ]);
-  });
-
-  it('finds events by each filter, and by all of them together', async () => {
-    const other = at(2, {
-      cluster: 'east',
-      verb: 'delete',
-      user: { username: 'noa' },
-      objectRef: { apiGroup: '', resource: 'pods', namespace: 'payments', name: 'db-0' },
-      responseStatus: { code: 403 },
-      session: 's2',
-      requestID: 'r2',
-    });
-    await store.append([at(1), other]);
-    const filters = {
-      ...{ cluster: 'east', actor: 'noa', verb: 'delete', apiGroup: '', resource: 'pods', namespace: 'payments', name: 'db-0' },
-      ...({ session: 's2', requestID: 'r2', outcome: 'failure', from: Date.UTC(2026, 10, 29, 10, 0, 2) } as const),
+  itIsAnAuditStore(async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'atrium-audit-'));
+    return {
+      open: () => SqliteStore.open(join(directory, 'audit.db')),
+      remove: () => rm(directory, { recursive: true }),
     };
-    for (const [name, value] of Object.entries(filters)) expect(await ids({ [name]: value }, { limit: 9 }), name).to.deep.equal(['e2']);
-    expect(await ids(filters, { limit: 9 })).to.deep.equal(['e2']);
-    expect(await ids({ to: filters.from }, { limit: 9 })).to.deep.equal(['e1']);
-    expect(await ids({ outcome: 'success' }, { limit: 9 })).to.deep.equal(['e1']);
-  });
-
-  it('counts events by hour, user, verb and object, and their failures', async () => {
-    const pod = { apiGroup: '', resource: 'pods', namespace: 'payments', name: 'db-0' };
-    await store.append([
-      at(1),
-      at(2, { user: { username: 'noa' }, verb: 'delete', objectRef: pod, responseStatus: { code: 403 } }),
-      at(3, { user: { username: 'noa' }, verb: 'delete', objectRef: pod }),
-      at(3_600),
-    ]);
-    const hour = (hours: number) => Date.UTC(2026, 10, 29, hours);
-    const counted = async (by: AuditDimension, filter: AuditFilter = {}) => {
-      const { counts, ...others } = await store.count(filter, by);
-      return [counts, others];
-    };
-    expect(await counted('hour')).to.deep.equal([
-      [
-        { hour: hour(11), count: 1, failures: 0 },
-        { hour: hour(10), count: 3, failures: 1 },
-      ],
-      { total: 4 },
-    ]);
-    expect(await counted('actor', { to: hour(11) })).to.deep.equal([
-      [
-        { actor: 'noa', count: 2, failures: 1 },
-        { actor: 'ada@example.com', count: 1, failures: 0 },
-      ],
-      { total: 3 },
-    ]);
-    expect(await counted('verb', { actor: 'noa' })).to.deep.equal([[{ verb: 'delete', count: 2, failures: 1 }], { total: 2 }]);
-    expect((await store.count({ outcome: 'failure' }, 'object')).counts).to.deep.equal([{ object: pod, count: 1, failures: 1 }]);
-    expect(await counted('actor', { actor: 'nobody' })).to.deep.equal([[], { total: 0 }]);
-  });
-
-  it('takes texts with quotes, line breaks and NUL as they are', async () => {
-    const hostile = `'; DROP TABLE events; --\n\u0000"`;
-    await store.append([anEvent({ userAgent: hostile, user: { username: hostile } })]);
-    const { events } = await store.list({ actor: hostile }, { limit: 1 });
-    expect(events).to.have.length(1);
-    expect(events[0]?.userAgent).to.equal(hostile);
   });
 
   it('refuses a path that SQLite cannot open', async () => {
-    const opened = await SqliteStore.open(directory).then(
+    const opened = await SqliteStore.open(tmpdir()).then(
       () => 'opened',
       (error: Error) => error.message,
     );
     expect(opened).to.include('unable to open database file');
-  });
-
-  it('rejects calls after its stop', async () => {
-    await store.stop();
-    const called = await store.list({}, { limit: 1 }).then(
-      () => 'answered',
-      (error: Error) => error.message,
-    );
-    expect(called).to.equal('the audit store has stopped');
   });
 });

@@ -1,0 +1,161 @@
+import { expect } from 'chai';
+import type { AuditEvent } from '../../src/event.ts';
+import type { AuditDimension, AuditFilter, AuditPlace, AuditStore } from '../../src/store.ts';
+
+const anEvent = (parts: Partial<AuditEvent> = {}): AuditEvent => ({
+  auditID: 'a1',
+  cluster: 'local',
+  source: 'door',
+  verb: 'patch',
+  user: { username: 'ada@example.com', uid: 'u1' },
+  sourceIPs: ['192.0.2.1'],
+  userAgent: 'kubectl/v1.36.0',
+  objectRef: { apiGroup: 'apps', resource: 'deployments', subresource: 'scale', namespace: 'shop', name: 'storefront' },
+  requestReceivedTimestamp: '2026-11-29T10:00:00.000Z',
+  milliseconds: 12,
+  responseStatus: { code: 200 },
+  requestID: 'r1',
+  changes: [{ field: 'spec.replicas', from: 2, to: 5 }],
+  ...parts,
+});
+
+const at = (second: number, parts: Partial<AuditEvent> = {}) =>
+  anEvent({ auditID: `e${second}`, requestReceivedTimestamp: new Date(Date.UTC(2026, 10, 29, 10, 0, second)).toISOString(), ...parts });
+
+/** An empty database of a test. */
+export interface TestDatabase {
+  /** Opens the store, which the test stops. */
+  open(): Promise<AuditStore>;
+  remove(): Promise<unknown>;
+}
+
+/** Tests of a store that hold on each database. */
+export function itIsAnAuditStore(makeDatabase: () => Promise<TestDatabase>): void {
+  let database: TestDatabase;
+  let store: AuditStore;
+  beforeEach(async () => {
+    database = await makeDatabase();
+    store = await database.open();
+  });
+  afterEach(async () => {
+    await store.stop();
+    await database.remove();
+  });
+  const ids = async (...list: Parameters<AuditStore['list']>) => (await store.list(...list)).events.map(({ auditID }) => auditID);
+
+  it('returns an event as it was appended, also after a new start', async () => {
+    const core = anEvent({ auditID: 'a2', user: { username: 'bob' }, objectRef: { apiGroup: '', resource: 'nodes' }, session: 's1' });
+    await store.append([anEvent(), core]);
+    await store.stop();
+    store = await database.open();
+    expect(await store.list({}, { limit: 10 })).to.deep.equal({ events: [core, anEvent()], last: undefined });
+  });
+
+  it('keeps an event once that is appended twice', async () => {
+    await store.append([at(1)]);
+    await store.append([at(1), at(2)]);
+    expect(await ids({}, { limit: 10 })).to.deep.equal(['e2', 'e1']);
+  });
+
+  it('pages newest first by time, whatever order they came in, and leaves none out at equal times', async () => {
+    await store.append([at(3), at(1), at(2), ...['x', 'y', 'z'].map((auditID) => at(2, { auditID }))]);
+    const pages: string[][] = [];
+    let before: AuditPlace | undefined;
+    do {
+      const page = await store.list({}, { limit: 2, before });
+      pages.push(page.events.map(({ auditID }) => auditID));
+      before = page.last;
+    } while (before !== undefined);
+    expect(pages).to.deep.equal([
+      ['e3', 'z'],
+      ['y', 'x'],
+      ['e2', 'e1'],
+    ]);
+  });
+
+  it('finds events by each filter, and by all of them together', async () => {
+    const other = at(2, {
+      cluster: 'east',
+      verb: 'delete',
+      user: { username: 'noa' },
+      objectRef: { apiGroup: '', resource: 'pods', namespace: 'payments', name: 'db-0' },
+      responseStatus: { code: 403 },
+      session: 's2',
+      requestID: 'r2',
+    });
+    await store.append([at(1), other]);
+    const filters = {
+      ...{ cluster: 'east', actor: 'noa', verb: 'delete', apiGroup: '', resource: 'pods', namespace: 'payments', name: 'db-0' },
+      ...({ session: 's2', requestID: 'r2', outcome: 'failure', from: Date.UTC(2026, 10, 29, 10, 0, 2) } as const),
+    };
+    for (const [name, value] of Object.entries(filters)) expect(await ids({ [name]: value }, { limit: 9 }), name).to.deep.equal(['e2']);
+    expect(await ids(filters, { limit: 9 })).to.deep.equal(['e2']);
+    expect(await ids({ to: filters.from }, { limit: 9 })).to.deep.equal(['e1']);
+    expect(await ids({ outcome: 'success' }, { limit: 9 })).to.deep.equal(['e1']);
+  });
+
+  it('counts events by hour, user, verb and object, and their failures', async () => {
+    const pod = { apiGroup: '', resource: 'pods', namespace: 'payments', name: 'db-0' };
+    await store.append([
+      at(1),
+      at(2, { user: { username: 'noa' }, verb: 'delete', objectRef: pod, responseStatus: { code: 403 } }),
+      at(3, { user: { username: 'noa' }, verb: 'delete', objectRef: pod }),
+      at(3_600),
+    ]);
+    const hour = (hours: number) => Date.UTC(2026, 10, 29, hours);
+    const counted = async (by: AuditDimension, filter: AuditFilter = {}) => {
+      const { counts, ...others } = await store.count(filter, by);
+      return [counts, others];
+    };
+    expect(await counted('hour')).to.deep.equal([
+      [
+        { hour: hour(11), count: 1, failures: 0 },
+        { hour: hour(10), count: 3, failures: 1 },
+      ],
+      { total: 4 },
+    ]);
+    expect(await counted('actor', { to: hour(11) })).to.deep.equal([
+      [
+        { actor: 'noa', count: 2, failures: 1 },
+        { actor: 'ada@example.com', count: 1, failures: 0 },
+      ],
+      { total: 3 },
+    ]);
+    expect(await counted('verb', { actor: 'noa' })).to.deep.equal([[{ verb: 'delete', count: 2, failures: 1 }], { total: 2 }]);
+    expect((await store.count({ outcome: 'failure' }, 'object')).counts).to.deep.equal([{ object: pod, count: 1, failures: 1 }]);
+    expect(await counted('actor', { actor: 'nobody' })).to.deep.equal([[], { total: 0 }]);
+  });
+
+  it('takes texts with quotes, line breaks, NUL, backslashes and halves of surrogate pairs as they are', async () => {
+    const hostile = [`'; DROP TABLE events; --\n"`, 'a\u0000b', '\\u0000', '\\', '\ud83d', '\ud83d\ude00', ''];
+    await store.append(
+      hostile.map((text, index) => at(index, { userAgent: text, user: { username: text }, objectRef: { apiGroup: text, resource: text } })),
+    );
+    for (const [index, text] of hostile.entries()) {
+      const { events } = await store.list({ actor: text, resource: text }, { limit: 10 });
+      expect(events).to.deep.equal([
+        at(index, { userAgent: text, user: { username: text }, objectRef: { apiGroup: text, resource: text } }),
+      ]);
+    }
+  });
+
+  it('keeps all events of batches that arrive at the same time', async () => {
+    const batches = Array.from({ length: 8 }, (_, batch) => Array.from({ length: 30 }, (__, index) => at(batch * 30 + index)));
+    await Promise.all([...batches, ...batches].map((batch) => store.append(batch)));
+    expect((await ids({}, { limit: 1000 })).toSorted()).to.deep.equal(
+      batches
+        .flat()
+        .map(({ auditID }) => auditID)
+        .toSorted(),
+    );
+  });
+
+  it('rejects calls after its stop', async () => {
+    await store.stop();
+    const called = await store.list({}, { limit: 1 }).then(
+      () => 'answered',
+      (error: Error) => error.message,
+    );
+    expect(called).to.equal('the audit store has stopped');
+  });
+}

@@ -1,0 +1,99 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { globSync } from 'node:fs';
+import { chown, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { eventually } from '../../support/cluster-admin.ts';
+
+const install = 'apt-get update && apt-get install -y --no-install-recommends postgresql';
+/** PostgreSQL refuses to run as root; 65534 is `nobody`. */
+const account = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
+const user = 'atrium';
+
+/** PostgreSQL as a child process, in a temporary folder, on a socket in this folder. */
+export class Postgres {
+  readonly #programs: string;
+  readonly #folder: string;
+  #child: ChildProcess | undefined;
+  #databases = 0;
+
+  private constructor(programs: string, folder: string) {
+    this.#programs = programs;
+    this.#folder = folder;
+  }
+
+  /** Starts an empty server. @throws Error with the command that installs it */
+  static async start(): Promise<Postgres> {
+    const [programs] = globSync('/usr/lib/postgresql/*/bin').toSorted().reverse();
+    if (programs === undefined) throw new Error(`PostgreSQL is not installed: ${install}`);
+    const folder = await mkdtemp(join(tmpdir(), 'atrium-pg-'));
+    if (account.uid !== undefined) await chown(folder, account.uid, account.gid);
+    const postgres = new Postgres(programs, folder);
+    const flags = [
+      '--no-sync',
+      '--auth=trust',
+      '--encoding=UTF8',
+      '--locale=C.UTF-8',
+      `--username=${user}`,
+      `--pgdata=${join(folder, 'data')}`,
+    ];
+    await promisify(execFile)(join(programs, 'initdb'), flags, { ...account, cwd: folder });
+    await postgres.run();
+    return postgres;
+  }
+
+  /** Starts the server, or restarts it after `kill`. */
+  async run(): Promise<void> {
+    // The system keeps written pages when the process ends: `-F` does not wait for the disk.
+    const settings = ['-F', '-c', 'listen_addresses=', '-c', `unix_socket_directories=${this.#folder}`];
+    const child = spawn(join(this.#programs, 'postgres'), ['-D', join(this.#folder, 'data'), ...settings], {
+      ...account,
+      cwd: this.#folder,
+      stdio: 'ignore',
+    });
+    this.#child = child;
+    await eventually(
+      async () => {
+        if (child.exitCode !== null) throw new Error(`postgres ended with ${child.exitCode}`);
+        return this.#call('psql', '--command=select', 'postgres').then(
+          () => true,
+          () => false,
+        );
+      },
+      (isUp) => isUp,
+    );
+  }
+
+  /** Makes an empty database, and returns its address. */
+  async database(): Promise<string> {
+    this.#databases += 1;
+    const name = `test${this.#databases}`;
+    await this.#call('createdb', name);
+    return this.url(name);
+  }
+
+  /** Address of a database on the socket. */
+  url(database: string): string {
+    return `postgresql:///${database}?host=${encodeURIComponent(this.#folder)}&user=${user}`;
+  }
+
+  /** Ends the server at once; transactions that it has confirmed stay (SIGQUIT, as after a crash). */
+  async kill(): Promise<void> {
+    const child = this.#child;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    const gone = once(child, 'exit');
+    child.kill('SIGQUIT');
+    await gone;
+  }
+
+  async stop(): Promise<void> {
+    await this.kill();
+    await rm(this.#folder, { recursive: true });
+  }
+
+  async #call(program: string, ...flags: string[]): Promise<void> {
+    await promisify(execFile)(join(this.#programs, program), [`--host=${this.#folder}`, `--username=${user}`, ...flags]);
+  }
+}
