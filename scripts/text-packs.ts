@@ -13,8 +13,9 @@ const entries = {
   overlays: ['shell/{keys-help,messages,own-access,palette,password-due,step-up-dialog,why}.tsx'],
   plugins: ['plugins/run.ts'],
   overview: ['pages/overview/*.tsx'],
-  people: ['pages/!(access|cluster|explorer|overview|requests)/*.tsx'],
+  people: ['pages/!(access|activity|cluster|explorer|overview|requests)/*.tsx'],
   access: ['pages/{access,explorer,requests}/*.tsx'],
+  activity: ['pages/activity/*.tsx'],
   cluster: ['pages/cluster/{events/event-list,kinds,list/list,yaml/new}.tsx'],
   object: ['pages/cluster/{object/object,sections/**/*}.tsx'],
 } as const;

@@ -1,7 +1,7 @@
 /** History of an object: what was done to it through the service, by the console and by programs. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
-import { barriers } from './axe.ts';
+import { barriers, expectAccessible } from './axe.ts';
 import { loggedIn, press } from './demo.ts';
 
 const storefront = '/apis/apps/v1/namespaces/shop/deployments/storefront';
@@ -21,8 +21,8 @@ describe('the history of an object in the console', () => {
     expect((await send('viewer', 'DELETE', storefront)).status).to.equal(403);
     await page.goto(`${demo.url}/r/apps/v1/deployments/ns/shop/storefront`);
     await page.getByRole('link', { name: 'History', exact: true }).click();
-    await rows(page).getByText('admin@example.com scaled it from 3 to 5').waitFor();
-    await rows(page).filter({ hasText: 'viewer@example.com tried to delete it' }).getByText('Refused (403)').waitFor();
+    await rows(page).getByText('admin@example.com scaled Deployment storefront from 3 to 5').waitFor();
+    await rows(page).filter({ hasText: 'viewer@example.com tried to delete Deployment storefront' }).getByText('Refused (403)').waitFor();
     expect(await barriers(page)).to.deep.equal([]);
   });
 
@@ -30,12 +30,60 @@ describe('the history of an object in the console', () => {
     await press(page, 'Scale');
     await page.getByRole('spinbutton').fill('2');
     await press(page, 'Scale to 2');
-    await rows(page).getByText('admin@example.com scaled it from 5 to 2').waitFor();
+    await rows(page).getByText('admin@example.com scaled Deployment storefront from 5 to 2').waitFor();
   });
 
   it('has nothing for an object that nobody has changed', async () => {
     await page.goto(`${demo.url}/r/core/v1/nodes/node-1/history`);
     await page.getByText('This object was not changed through the console yet').waitFor();
+  });
+});
+
+describe('the page Activity', () => {
+  const { demo, page } = loggedIn('admin', '/');
+  const events = () => page.getByRole('table', { name: 'Activity' }).getByRole('row');
+  const send = (role: string, method: string, path: string, body?: object) =>
+    fetch(`${demo.url}/api/kubernetes${path}`, {
+      method,
+      headers: { authorization: `Bearer ${demo.person(role).token}`, 'content-type': 'application/merge-patch+json' },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+
+  it('says who did what to which object, with a bar per hour', async () => {
+    expect((await send('admin', 'PATCH', `${storefront}/scale`, { spec: { replicas: 5 } })).status).to.equal(200);
+    expect((await send('viewer', 'DELETE', storefront)).status).to.equal(403);
+    await page.getByRole('link', { name: 'Activity', exact: true }).click();
+    await page.getByRole('heading', { name: 'Activity' }).waitFor();
+    await events().getByText('admin@example.com scaled Deployment storefront in shop from 3 to 5').waitFor();
+    await events().filter({ hasText: 'viewer@example.com tried to delete Deployment storefront in shop' }).getByText('Refused (403)').waitFor();
+    await page.getByRole('group', { name: 'Events over time' }).getByRole('button', { name: /: 2 events, 1 of them failed$/ }).waitFor();
+  });
+
+  it('asks by a sentence, which its address keeps', async () => {
+    await page.getByRole('combobox', { name: 'Action' }).selectOption('deleted');
+    await events().getByText('scaled').waitFor({ state: 'detached' });
+    expect(new URL(page.url()).search).to.equal('?verb=delete');
+    await page.getByRole('combobox', { name: 'Kind' }).fill('deploy');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/kind=deployments\.apps/);
+    await events().getByText('viewer@example.com tried to delete').waitFor();
+    await page.reload();
+    await events().getByText('viewer@example.com tried to delete').waitFor();
+    expect(await events().count()).to.equal(2);
+    await page.getByRole('combobox', { name: 'Outcome' }).selectOption('and it worked');
+    await page.getByText('No event answers this question.').waitFor();
+    await press(page, 'Clear the filter');
+    await events().getByText('scaled').waitFor();
+  });
+
+  it('leads from a bar to the events of its hour, and is free of barriers', async () => {
+    await page.getByRole('group', { name: 'Events over time' }).getByRole('button').last().focus();
+    await page.keyboard.press('ArrowLeft');
+    await page.keyboard.press('Enter');
+    await page.getByText('No event answers this question.').waitFor();
+    await page.goto(`${demo.url}/activity`);
+    await events().getByText('scaled').waitFor();
+    await expectAccessible(page);
   });
 });
 

@@ -26,7 +26,7 @@ export function useMenu() {
   useRights(pluginEntries.value.flatMap(({ rights }) => rights));
   const kinds = useClusterMenu();
   const isOn = useFeatures();
-  const hasRequests = useFeature('accessRequests');
+  const known: Readonly<Record<string, boolean>> = { accessRequests: useFeature('accessRequests'), audit: useFeature('audit') };
   const events = { to: eventsPage(namespace.value), within: eventsPage(), text: t('cluster.recentEvents'), icon: Bell };
   const ofCluster: readonly ShownEntry[] = kinds ? [...kinds, events, { to: '/kinds', text: t('cluster.kinds'), icon: Boxes }] : [];
   return menu
@@ -35,7 +35,7 @@ export function useMenu() {
       entries: [
         ...(place === 'cluster' ? ofCluster : []),
         ...entries
-          .filter(({ feature }) => feature === undefined || (feature === 'accessRequests' ? hasRequests : isOn(feature)))
+          .filter(({ feature }) => feature === undefined || (known[feature] ?? isOn(feature)))
           .map(({ to, label: key, icon }): ShownEntry => ({ to, icon, text: t(key), ...(to === '/requests' && waiting(to)) })),
         ...(place === undefined ? [] : entriesUnder(place)).map(
           (entry): ShownEntry => ({ to: entry.to, icon: Puzzle, text: entry.label() }),

@@ -1,5 +1,6 @@
 import type { Pack } from 'virtual:texts';
 import {
+  History,
   Hourglass,
   House,
   type IconNode,
@@ -47,6 +48,7 @@ const routes: readonly Route[] = [
   { pattern: '/requests/new', title: 'requests.new', load: () => import('../pages/requests/request-new'), texts: 'access' },
   { pattern: '/requests/:name', title: 'requests.title', load: () => import('../pages/requests/request'), texts: 'access' },
   { pattern: '/explorer/:tab?', title: 'explorer.title', load: () => import('../pages/explorer/explorer'), texts: 'access' },
+  { pattern: '/activity', title: 'activity.title', load: () => import('../pages/activity/activity'), texts: 'activity' },
   { pattern: '/sessions', title: 'sessions.title', load: () => import('../pages/sessions/sessions') },
   { pattern: '/tokens', title: 'tokens.title', load: () => import('../pages/tokens/tokens') },
   { pattern: '/kubeconfig', title: 'kubeconfig.title', load: () => import('../pages/kubeconfig/kubeconfig') },
@@ -143,6 +145,7 @@ export const menu: readonly MenuSection[] = [
       { to: '/access', label: 'access.title', icon: ShieldQuestionMark },
       { to: '/requests', feature: 'accessRequests', label: 'requests.title', icon: Hourglass },
       { to: '/explorer', feature: 'explorer', label: 'explorer.title', icon: ScanSearch },
+      { to: '/activity', feature: 'audit', label: 'activity.title', icon: History },
       { to: '/sessions', feature: 'sessions', label: 'sessions.title', icon: MonitorSmartphone },
       { to: '/tokens', feature: 'accessTokens', label: 'tokens.title', icon: KeyRound },
       { to: '/kubeconfig', feature: 'kubeconfig', label: 'kubeconfig.title', icon: SquareTerminal },

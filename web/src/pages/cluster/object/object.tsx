@@ -168,7 +168,7 @@ function Read(props: OneProps & { object: ClusterObject; load: ReturnType<typeof
       )}
       {tab === 'yaml' && <YamlTab kind={kind} object={object} updateRight={rights.update} onSaved={() => load.reload()} />}
       {tab === 'events' && <Events object={object} />}
-      {tab === 'history' && <Activity kind={kind} object={object} />}
+      {tab === 'history' && <Activity kind={kind} kinds={kinds} object={object} />}
       {tab === 'logs' && isPod(kind) && <Logs kind={kind} pod={object} />}
       {tab === 'logs' && hasWorkloadLogs(kind) && <WorkloadLogs kind={kind} object={object} />}
       {tab === 'terminal' && isPod(kind) && <TerminalTab kind={kind} pod={object} />}

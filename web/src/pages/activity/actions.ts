@@ -1,0 +1,42 @@
+import type { Schemas } from '../../api/client';
+
+export type AuditEvent = Schemas['AuditEventList']['items'][number];
+
+const ofSubresource = {
+  attach: 'attach',
+  ephemeralcontainers: 'debug',
+  eviction: 'evict',
+  exec: 'exec',
+  portforward: 'portforward',
+  scale: 'scale',
+  status: 'status',
+  token: 'token',
+  approval: 'approve',
+} as const;
+
+const ofVerb = {
+  create: 'create',
+  update: 'change',
+  patch: 'change',
+  delete: 'delete',
+  deletecollection: 'deleteSeveral',
+  get: 'read',
+  list: 'list',
+  watch: 'watch',
+} as const;
+
+const bindings = ['rolebindings', 'clusterrolebindings'];
+
+export type Action = (typeof ofSubresource)[keyof typeof ofSubresource] | (typeof ofVerb)[keyof typeof ofVerb] | 'bind';
+
+const has = <Key extends string>(table: Readonly<Record<Key, unknown>>, key: string): key is Key => Object.hasOwn(table, key);
+
+/** Returns what a user did to the object of an event; undefined for what has no words of its own. */
+export function actionOf({ verb, objectRef: { resource, subresource = '' } }: AuditEvent): Action | undefined {
+  if (subresource !== '') return has(ofSubresource, subresource) ? ofSubresource[subresource] : undefined;
+  if (verb === 'create' && bindings.includes(resource)) return 'bind';
+  return has(ofVerb, verb) ? ofVerb[verb] : undefined;
+}
+
+/** Reports whether the request had an effect: refusals, failures and dry runs had none. */
+export const hadEffect = ({ responseStatus: { code }, dryRun }: AuditEvent): boolean => code < 400 && dryRun !== true;

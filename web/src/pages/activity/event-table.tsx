@@ -1,0 +1,46 @@
+import { CircleAlert, CircleCheck, Info } from 'lucide';
+import type { Kind } from '../../api/kinds';
+import { t } from '../../text/text';
+import { Ago } from '../../ui/age';
+import { Icon } from '../../ui/icon';
+import { PlainTable } from '../../ui/plain-table';
+import { type AuditEvent, hadEffect } from './actions';
+import { Sentence } from './sentence';
+
+interface EventTableProps {
+  label: string;
+  events: readonly AuditEvent[];
+  kinds: readonly Kind[];
+  isAtObject?: boolean;
+}
+
+/** Events as sentences, with their outcomes. */
+export const EventTable = ({ label, events, kinds, isAtObject = false }: EventTableProps) => (
+  <PlainTable
+    label={label}
+    rows={events}
+    idOf={({ auditID }) => auditID}
+    columns={[
+      { title: t('history.when'), cell: ({ requestReceivedTimestamp }) => <Ago since={requestReceivedTimestamp} /> },
+      { title: t('history.what'), cell: (event) => <Sentence event={event} kinds={kinds} isAtObject={isAtObject} /> },
+      { title: t('activity.outcome'), cell: (event) => <Outcome event={event} /> },
+      { title: t('history.from'), cell: ({ sourceIPs }) => <code>{sourceIPs.join(', ')}</code> },
+    ]}
+  />
+);
+
+function Outcome({ event }: { event: AuditEvent }) {
+  const { code } = event.responseStatus;
+  const [tone, icon, text] =
+    code >= 400
+      ? (['bad', CircleAlert, `${t(code === 403 ? 'activity.refused' : 'activity.failed')} (${code})`] as const)
+      : hadEffect(event)
+        ? (['ok', CircleCheck, t('activity.done')] as const)
+        : (['info', Info, t('activity.dryRun')] as const);
+  return (
+    <span class={`phase ${tone}`}>
+      <Icon of={icon} />
+      <span>{text}</span>
+    </span>
+  );
+}

@@ -1,0 +1,46 @@
+/** The question of the page, in its address. */
+
+/** Length of a period that ends now, in hours, by its word in the address. */
+const periods = { '1h': 1, '24h': 24, '7d': 168, '30d': 720 } as const;
+
+export type Period = keyof typeof periods;
+
+export const periodWords = Object.keys(periods) as Period[];
+
+const usual: Period = '24h';
+
+/** Words of the address that are no period which ends now. */
+type Since = Period | 'all' | 'between';
+
+export const sinceIn = (query: URLSearchParams): Since => {
+  const since = query.get('since') ?? '';
+  if (query.get('from') || query.get('to')) return 'between';
+  return since === 'all' || Object.hasOwn(periods, since) ? (since as Since) : usual;
+};
+
+/** Conditions of the address that the service compares as they are. */
+const equalNames = ['actor', 'verb', 'namespace', 'name', 'session', 'request'] as const;
+
+export const conditionNames = [...equalNames, 'kind', 'outcome', 'since', 'from', 'to'] as const;
+
+const isTime = (text: string | null): text is string => text !== null && !Number.isNaN(Date.parse(text));
+
+/** Returns the conditions of an address for the service. */
+export function conditionsIn(query: URLSearchParams, now: number) {
+  const equal: Partial<Record<(typeof equalNames)[number], string>> = {};
+  for (const name of equalNames) if (query.get(name)) equal[name] = query.get(name) ?? '';
+  const outcome = query.get('outcome');
+  const [resource = '', ...group] = (query.get('kind') ?? '').split('.');
+  const since = sinceIn(query);
+  const [from, to] = [query.get('from'), query.get('to')];
+  return {
+    ...equal,
+    ...(resource && { resource, group: group.join('.') }),
+    ...((outcome === 'success' || outcome === 'failure') && { outcome: outcome as 'success' | 'failure' }),
+    ...(since !== 'all' && since !== 'between' && { from: new Date(now - periods[since] * 3_600_000).toISOString() }),
+    ...(since === 'between' && isTime(from) && { from: new Date(from).toISOString() }),
+    ...(since === 'between' && isTime(to) && { to: new Date(to).toISOString() }),
+  };
+}
+
+export type Conditions = ReturnType<typeof conditionsIn>;

@@ -1,0 +1,74 @@
+/** Sentences about events, such as "ada@example.com scaled Deployment storefront in shop from 2 to 5". */
+import { type ComponentChildren, Fragment } from 'preact';
+import { type Kind, pageOf } from '../../api/kinds';
+import { href } from '../../app/router';
+import { type Key, t } from '../../text/text';
+import { type AuditEvent, actionOf, hadEffect } from './actions';
+
+/** Begin and end of a place in a text. No text of a language has these characters. */
+const [open, close] = ['\u{E000}', '\u{E001}'];
+
+/** Returns a text with elements at its places. Names of users and objects never become a part of the text: they break no line. */
+function textWith(key: Key, elements: Readonly<Record<string, ComponentChildren>>): ComponentChildren {
+  const places = Object.fromEntries(Object.keys(elements).map((name) => [name, `${open}${name}${close}`]));
+  return t(key, places)
+    .split(new RegExp(`${open}(\\w+)${close}`, 'u'))
+    .map((part, index) => <Fragment key={index}>{index % 2 === 0 ? part : elements[part]}</Fragment>);
+}
+
+interface SentenceProps {
+  event: AuditEvent;
+  /** Empty while they load: objects are named by their resource, without a link. */
+  kinds: readonly Kind[];
+  /** Leaves out the namespace of the object, on a page of that object. */
+  isAtObject?: boolean;
+}
+
+export function Sentence({ event, kinds, isAtObject = false }: SentenceProps) {
+  const { verb, objectRef, changes = [] } = event;
+  const who = <Actor of={event} />;
+  const what = <Target of={objectRef} kinds={kinds} isAtObject={isAtObject} />;
+  const action = actionOf(event);
+  if (action === undefined) return textWith('activity.other', { who, verb: <code>{verb}</code>, what });
+  if (!hadEffect(event)) return textWith(`activity.tried.${action}`, { who, what });
+  if (action !== 'scale') return textWith(`activity.${action}`, { who, what });
+  const { from, to } = changes.find(({ field }) => field === 'spec.replicas') ?? {};
+  if (to === undefined) return textWith('activity.change', { who, what });
+  return from === undefined ? textWith('activity.scaleTo', { who, what, to }) : textWith('activity.scale', { who, what, from, to });
+}
+
+function Actor({ of: { user, impersonatedUser } }: { of: AuditEvent }) {
+  const who = <ActorLink name={user.username} />;
+  return impersonatedUser ? textWith('activity.as', { who, as: <bdi>{impersonatedUser.username}</bdi> }) : who;
+}
+
+const ActorLink = ({ name }: { name: string }) => (
+  <a href={href(`/activity?${new URLSearchParams({ actor: name, since: 'all' })}`)}>
+    <bdi>{name}</bdi>
+  </a>
+);
+
+function Target({ of: { apiGroup, resource, subresource, namespace, name }, kinds, isAtObject }: TargetProps) {
+  const kind = kinds.find((one) => one.group === apiGroup && one.resource === resource && one.isPreferred);
+  const isUnknown = subresource !== undefined && kind === undefined;
+  if (name === undefined) return inNamespace(kind?.title ?? resource, isAtObject ? undefined : namespace);
+  const shown = <bdi>{name}</bdi>;
+  const object = (
+    <>
+      {kind?.kind ?? (isUnknown ? `${resource}/${subresource}` : resource)}{' '}
+      {kind === undefined || isAtObject ? (
+        shown
+      ) : (
+        <a href={href(pageOf(kind, { name, ...(kind.isNamespaced && { namespace }) }, 'history'))}>{shown}</a>
+      )}
+    </>
+  );
+  return inNamespace(object, isAtObject ? undefined : namespace);
+}
+
+interface TargetProps extends Required<Pick<SentenceProps, 'kinds' | 'isAtObject'>> {
+  of: AuditEvent['objectRef'];
+}
+
+const inNamespace = (what: ComponentChildren, namespace: string | undefined): ComponentChildren =>
+  namespace === undefined ? what : textWith('activity.in', { what, namespace: <bdi>{namespace}</bdi> });
