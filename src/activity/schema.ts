@@ -11,6 +11,9 @@ const time = (what: string) =>
 const conditions = {
   cluster: equal('Cluster of the object; `local` is the one of the service.'),
   actor: equal('User who did it, by the name in Kubernetes.'),
+  requester: equal('User whose access the event is about, by the name in Kubernetes.'),
+  source: auditEvent.shape.source.optional().describe('Source of the event.'),
+  event: equal('Name of an action of the service, such as `AccessDecided`.'),
   verb: equal('Verb of RBAC, such as `delete`.'),
   group: z.string().max(253).optional().describe('API group of the object; empty for the core group.'),
   resource: equal('Plural of the resource, such as `deployments`.'),
@@ -18,7 +21,7 @@ const conditions = {
   name: equal('Name of the object.'),
   session: equal('Session in which it was done.'),
   request: equal('`X-Request-Id` of the request.'),
-  outcome: z.enum(['success', 'failure']).optional().describe('`failure`: the answer was 400 or above.'),
+  outcome: auditEvent.shape.outcome.optional().describe('`failure`: it was refused, or failed.'),
   from: time('Earliest time, RFC 3339.'),
   to: time('Time before which it was done, RFC 3339.'),
 };
@@ -68,7 +71,12 @@ export const auditEventList = z
             user: { username: 'ada@example.com' },
             ...{ sourceIPs: ['192.0.2.10'], userAgent: 'kubectl/v1.36.0' },
             objectRef: { apiGroup: 'apps', resource: 'deployments', subresource: 'scale', namespace: 'shop', name: 'storefront' },
-            ...{ requestReceivedTimestamp: '2026-01-12T10:00:00.000Z', milliseconds: 12, responseStatus: { code: 200 } },
+            ...{
+              requestReceivedTimestamp: '2026-01-12T10:00:00.000Z',
+              milliseconds: 12,
+              outcome: 'success',
+              responseStatus: { code: 200 },
+            },
             requestID: '6a1d4ba1-3a0f-4f0e-8f43-1de15a2ab1b8',
             changes: [{ field: 'spec.replicas', from: 2, to: 5 }],
           },

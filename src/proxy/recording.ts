@@ -42,6 +42,7 @@ export class Recording {
     const { identity, session, accessToken } = actorOf(caller);
     ctx.state.lifetime.onClose(() => {
       const { name = resource.name, changes } = recording.#facts;
+      const code = recording.#code ?? receivedCode(ctx);
       auditIntake.record({
         auditID: randomUUID(),
         cluster: 'local',
@@ -60,7 +61,8 @@ export class Recording {
         },
         requestReceivedTimestamp: at.toISOString(),
         milliseconds: Math.round(performance.now() - ctx.state.startedAt),
-        responseStatus: { code: recording.#code ?? receivedCode(ctx) },
+        outcome: code < 400 ? 'success' : 'failure',
+        responseStatus: { code },
         ...(isTrue(target.search, 'dryRun') && { dryRun: true }),
         requestID: requestId,
         ...(ctx.state.trace && { traceID: ctx.state.trace.id }),

@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely';
-import { firstFailure, matchingEvents } from './queries.ts';
+import { matchingEvents } from './queries.ts';
 import type { AuditCount, AuditCounts, AuditDimension, AuditFilter } from './store.ts';
 import { restored, type Tables } from './tables.ts';
 
@@ -27,7 +27,7 @@ export async function countEvents(
   const newest = matchingEvents(db, filter)
     .select(['time', 'actor', 'verb', 'api_group', 'resource', 'namespace', 'name'])
     .select(({ eb }) => [
-      eb.case().when('code', '>=', firstFailure).then(1).else(0).end().as('failed'),
+      eb.case().when('outcome', '=', 'failure').then(1).else(0).end().as('failed'),
       // Remainders and differences of integers are the same in every database; divisions are not.
       sql<number>`time - time % ${sql.lit(hourMs)}`.as('hour'),
     ])

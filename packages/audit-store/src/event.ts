@@ -7,8 +7,17 @@ const change = z.object({
   to: z.number(),
 });
 
+/** Access that an AccessRequest is about. */
+const access = z.object({
+  requester: z.string().describe('User who gets the role, by the name in Kubernetes.'),
+  policy: z.string(),
+  role: z.string().describe('Role or ClusterRole, as `Kind/name`.'),
+  namespaces: z.array(z.string()).optional().describe('Missing for the whole cluster.'),
+  until: z.string().optional().describe('End of the access, RFC 3339.'),
+});
+
 /**
- * A request that changed something, or was refused. Members are named as in `audit.k8s.io/v1` Event where it has them.
+ * An action that changed something, or was refused. Members are named as in `audit.k8s.io/v1` Event where it has them.
  *
  * @see https://kubernetes.io/docs/reference/config-api/apiserver-audit.v1/
  */
@@ -16,12 +25,18 @@ export const auditEvent = z
   .object({
     auditID: z.string().describe('Unique id of the event.'),
     cluster: z.string().describe('Cluster of the object; `local` is the one of the service.'),
-    source: z.enum(['door']).describe('`door`: recorded by the service, when it passed the request on.'),
+    source: z
+      .enum(['door', 'service'])
+      .describe('`door`: a request that the service passed on. `service`: an action of the service itself, which `event` names.'),
+    event: z.string().optional().describe('Name of the action of the service, such as `AccessDecided`.'),
     verb: z.string().describe('Verb of RBAC, such as `patch`.'),
-    user: z.object({ username: z.string(), uid: z.string().optional() }).describe('User who did it.'),
+    user: z
+      .object({ username: z.string(), uid: z.string().optional() })
+      .optional()
+      .describe('User who did it. Missing for what the service did by itself, and for logins of unknown users.'),
     impersonatedUser: z.object({ username: z.string() }).optional().describe('User as whom it was done.'),
     sourceIPs: z.array(z.string()),
-    userAgent: z.string(),
+    userAgent: z.string().optional(),
     objectRef: z
       .object({
         apiGroup: z.string().describe('Empty for the core group.'),
@@ -31,15 +46,25 @@ export const auditEvent = z
         name: z.string().optional(),
       })
       .describe('Object of the request.'),
-    requestReceivedTimestamp: z.iso.datetime().describe('Time of the request, RFC 3339.'),
-    milliseconds: z.int().describe('Time until the end of the answer.'),
-    responseStatus: z.object({ code: z.int() }).describe('HTTP status of the answer; 499: the caller left before its end.'),
+    requestReceivedTimestamp: z.iso.datetime().describe('Time of the request or action, RFC 3339.'),
+    milliseconds: z.int().optional().describe('Time until the end of the answer.'),
+    outcome: z.enum(['success', 'failure']),
+    responseStatus: z
+      .object({ code: z.int() })
+      .optional()
+      .describe('HTTP status of the answer; 499: the caller left before its end. Missing for an action without an answer of its own.'),
+    reason: z.string().optional().describe('Reason of an action of the service, in UpperCamelCase.'),
     dryRun: z.literal(true).optional(),
-    requestID: z.string().describe('`X-Request-Id` of the request.'),
+    requestID: z.string().optional().describe('`X-Request-Id` of the request.'),
     traceID: z.string().optional(),
     session: z.string().optional().describe('Session of the user.'),
     accessToken: z.string().optional().describe('Id of the access token.'),
     changes: z.array(change).optional(),
+    access: access.optional(),
+    members: z
+      .object({ added: z.int(), removed: z.int(), names: z.array(z.string()) })
+      .optional()
+      .describe('Members that a group got or lost: their number, and the first names.'),
   })
   .meta({ id: 'AuditEvent' });
 

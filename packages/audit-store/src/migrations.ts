@@ -22,7 +22,10 @@ const migrations = ({ bigint }: ColumnTypes): Record<string, Migration> => ({
         .addColumn('resource', 'text', (column) => column.notNull())
         .addColumn('namespace', 'text', (column) => column.notNull())
         .addColumn('name', 'text', (column) => column.notNull())
-        .addColumn('code', 'integer', (column) => column.notNull())
+        .addColumn('source', 'text', (column) => column.notNull())
+        .addColumn('event', 'text', (column) => column.notNull())
+        .addColumn('requester', 'text', (column) => column.notNull())
+        .addColumn('outcome', 'text', (column) => column.notNull())
         .addColumn('session', 'text', (column) => column.notNull())
         .addColumn('request_id', 'text', (column) => column.notNull())
         .addColumn('rest', 'text', (column) => column.notNull())
@@ -35,6 +38,7 @@ const migrations = ({ bigint }: ColumnTypes): Record<string, Migration> => ({
           .execute();
       await index('events_by_time');
       await index('events_by_actor', 'actor');
+      await index('events_by_requester', 'requester');
       await index('events_by_object', 'resource', 'namespace', 'name');
       await index('events_by_namespace', 'namespace');
     },

@@ -39,6 +39,9 @@ export async function appendEvents({ db, begin }: EventDatabase, events: readonl
 const columnOf = {
   cluster: 'cluster',
   actor: 'actor',
+  requester: 'requester',
+  source: 'source',
+  event: 'event',
   verb: 'verb',
   apiGroup: 'api_group',
   resource: 'resource',
@@ -46,10 +49,8 @@ const columnOf = {
   name: 'name',
   session: 'session',
   requestID: 'request_id',
+  outcome: 'outcome',
 } as const satisfies Partial<Record<keyof AuditFilter, keyof Tables['events']>>;
-
-/** Codes from which an event counts as a failure. */
-export const firstFailure = 400;
 
 /** Selects the events to which all conditions apply, newest first. */
 export function matchingEvents(db: Kysely<Tables>, filter: AuditFilter) {
@@ -58,8 +59,7 @@ export function matchingEvents(db: Kysely<Tables>, filter: AuditFilter) {
     const value = filter[name as keyof typeof columnOf];
     if (value !== undefined) query = query.where(column, '=', stored(value));
   }
-  const { outcome, from, to } = filter;
-  if (outcome !== undefined) query = query.where('code', outcome === 'failure' ? '>=' : '<', firstFailure);
+  const { from, to } = filter;
   if (from !== undefined) query = query.where('time', '>=', from);
   if (to !== undefined) query = query.where('time', '<', to);
   return query;

@@ -5,6 +5,11 @@ export interface AuditFilter {
   cluster?: string | undefined;
   /** User who did it, not the one as whom it was done. */
   actor?: string | undefined;
+  /** User whose access the event is about. */
+  requester?: string | undefined;
+  source?: AuditEvent['source'] | undefined;
+  /** Name of an action of the service. */
+  event?: string | undefined;
   verb?: string | undefined;
   apiGroup?: string | undefined;
   resource?: string | undefined;
@@ -12,7 +17,7 @@ export interface AuditFilter {
   name?: string | undefined;
   session?: string | undefined;
   requestID?: string | undefined;
-  outcome?: 'success' | 'failure' | undefined;
+  outcome?: AuditEvent['outcome'] | undefined;
   /** Milliseconds since the epoch, inclusive. */
   from?: number | undefined;
   /** Milliseconds since the epoch, exclusive. */

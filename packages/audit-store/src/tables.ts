@@ -14,7 +14,11 @@ interface EventRow {
   resource: string;
   namespace: string;
   name: string;
-  code: number;
+  source: string;
+  event: string;
+  /** User whose access the event is about. */
+  requester: string;
+  outcome: AuditEvent['outcome'];
   session: string;
   request_id: string;
   rest: string;
@@ -25,7 +29,7 @@ export interface Tables {
 }
 
 /** Members of an event without a column. */
-type Rest = Pick<AuditEvent['user'], 'uid'> & Pick<AuditEvent['objectRef'], 'subresource'> & Record<string, unknown>;
+type Rest = Pick<NonNullable<AuditEvent['user']>, 'uid'> & Pick<AuditEvent['objectRef'], 'subresource'> & Record<string, unknown>;
 
 /** Texts that PostgreSQL does not store, and the mark of those that were changed for it. */
 const unstorable = /[\0\\]/;
@@ -36,22 +40,26 @@ export const stored = (text: string): string => (unstorable.test(text) || !text.
 export const restored = (text: string): string => (text.includes('\\') ? String(JSON.parse(`"${text}"`)) : text);
 
 export function rowOf(event: AuditEvent): Omit<EventRow, 'sequence'> {
-  const { auditID, cluster, verb, user, objectRef, responseStatus, requestReceivedTimestamp, session, requestID, ...others } = event;
+  const { auditID, cluster, source, event: occasion, verb, user, objectRef, outcome, ...more } = event;
+  const { requestReceivedTimestamp, session, requestID, ...others } = more;
   const { apiGroup, resource, subresource, namespace = '', name = '' } = objectRef;
   return {
     id: stored(auditID),
     time: Date.parse(requestReceivedTimestamp),
     cluster: stored(cluster),
-    actor: stored(user.username),
+    actor: stored(user?.username ?? ''),
     verb: stored(verb),
     api_group: stored(apiGroup),
     resource: stored(resource),
     namespace: stored(namespace),
     name: stored(name),
-    code: responseStatus.code,
+    source,
+    event: stored(occasion ?? ''),
+    requester: stored(others.access?.requester ?? ''),
+    outcome,
     session: stored(session ?? ''),
-    request_id: stored(requestID),
-    rest: JSON.stringify({ ...others, uid: user.uid, subresource } satisfies Rest),
+    request_id: stored(requestID ?? ''),
+    rest: JSON.stringify({ ...others, uid: user?.uid, subresource } satisfies Rest),
   };
 }
 
@@ -61,8 +69,10 @@ export function eventOf(row: Omit<EventRow, 'sequence'>): AuditEvent {
     ...others,
     auditID: restored(row.id),
     cluster: restored(row.cluster),
+    source: row.source,
+    ...(row.event !== '' && { event: restored(row.event) }),
     verb: restored(row.verb),
-    user: { username: restored(row.actor), ...(uid !== undefined && { uid }) },
+    ...(row.actor !== '' && { user: { username: restored(row.actor), ...(uid !== undefined && { uid }) } }),
     objectRef: {
       apiGroup: restored(row.api_group),
       resource: restored(row.resource),
@@ -71,8 +81,8 @@ export function eventOf(row: Omit<EventRow, 'sequence'>): AuditEvent {
       ...(row.name !== '' && { name: restored(row.name) }),
     },
     requestReceivedTimestamp: new Date(row.time).toISOString(),
-    responseStatus: { code: row.code },
+    outcome: row.outcome,
     ...(row.session !== '' && { session: restored(row.session) }),
-    requestID: restored(row.request_id),
+    ...(row.request_id !== '' && { requestID: restored(row.request_id) }),
   });
 }

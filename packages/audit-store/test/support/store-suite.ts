@@ -13,6 +13,7 @@ const anEvent = (parts: Partial<AuditEvent> = {}): AuditEvent => ({
   objectRef: { apiGroup: 'apps', resource: 'deployments', subresource: 'scale', namespace: 'shop', name: 'storefront' },
   requestReceivedTimestamp: '2026-11-29T10:00:00.000Z',
   milliseconds: 12,
+  outcome: 'success',
   responseStatus: { code: 200 },
   requestID: 'r1',
   changes: [{ field: 'spec.replicas', from: 2, to: 5 }],
@@ -45,10 +46,17 @@ export function itIsAnAuditStore(makeDatabase: () => Promise<TestDatabase>): voi
 
   it('returns an event as it was appended, also after a new start', async () => {
     const core = anEvent({ auditID: 'a2', user: { username: 'bob' }, objectRef: { apiGroup: '', resource: 'nodes' }, session: 's1' });
-    await store.append([anEvent(), core]);
+    const ofService: AuditEvent = {
+      ...{ auditID: 'a3', cluster: 'local', source: 'service', event: 'AccessEnded', verb: 'update', sourceIPs: [], outcome: 'success' },
+      objectRef: { apiGroup: 'auth.platform.io', resource: 'accessrequests', name: 'r1' },
+      requestReceivedTimestamp: anEvent().requestReceivedTimestamp,
+      access: { requester: 'bob', policy: 'shop', role: 'ClusterRole/edit', namespaces: ['shop'] },
+      reason: 'Expired',
+    };
+    await store.append([anEvent(), core, ofService]);
     await store.stop();
     store = await database.open();
-    expect(await store.list({}, { limit: 10 })).to.deep.equal({ events: [core, anEvent()], last: undefined });
+    expect(await store.list({}, { limit: 10 })).to.deep.equal({ events: [ofService, core, anEvent()], last: undefined });
   });
 
   it('keeps an event once that is appended twice', async () => {
@@ -79,12 +87,17 @@ export function itIsAnAuditStore(makeDatabase: () => Promise<TestDatabase>): voi
       verb: 'delete',
       user: { username: 'noa' },
       objectRef: { apiGroup: '', resource: 'pods', namespace: 'payments', name: 'db-0' },
+      source: 'service',
+      event: 'AccessRefused',
+      access: { requester: 'jo', policy: 'shop', role: 'ClusterRole/edit' },
+      outcome: 'failure',
       responseStatus: { code: 403 },
       session: 's2',
       requestID: 'r2',
     });
     await store.append([at(1), other]);
     const filters = {
+      ...({ requester: 'jo', source: 'service', event: 'AccessRefused' } as const),
       ...{ cluster: 'east', actor: 'noa', verb: 'delete', apiGroup: '', resource: 'pods', namespace: 'payments', name: 'db-0' },
       ...({ session: 's2', requestID: 'r2', outcome: 'failure', from: Date.UTC(2026, 10, 29, 10, 0, 2) } as const),
     };
@@ -98,7 +111,7 @@ export function itIsAnAuditStore(makeDatabase: () => Promise<TestDatabase>): voi
     const pod = { apiGroup: '', resource: 'pods', namespace: 'payments', name: 'db-0' };
     await store.append([
       at(1),
-      at(2, { user: { username: 'noa' }, verb: 'delete', objectRef: pod, responseStatus: { code: 403 } }),
+      at(2, { user: { username: 'noa' }, verb: 'delete', objectRef: pod, outcome: 'failure', responseStatus: { code: 403 } }),
       at(3, { user: { username: 'noa' }, verb: 'delete', objectRef: pod }),
       at(3_600),
     ]);

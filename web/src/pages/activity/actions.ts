@@ -39,4 +39,4 @@ export function actionOf({ verb, objectRef: { resource, subresource = '' } }: Au
 }
 
 /** Reports whether the request had an effect: refusals, failures and dry runs had none. */
-export const hadEffect = ({ responseStatus: { code }, dryRun }: AuditEvent): boolean => code < 400 && dryRun !== true;
+export const hadEffect = ({ outcome, dryRun }: AuditEvent): boolean => outcome === 'success' && dryRun !== true;

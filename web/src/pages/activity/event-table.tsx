@@ -30,10 +30,11 @@ export const EventTable = ({ label, events, kinds, isAtObject = false }: EventTa
 );
 
 function Outcome({ event }: { event: AuditEvent }) {
-  const { code } = event.responseStatus;
+  const { code } = event.responseStatus ?? {};
+  const failure = t(code === 403 ? 'activity.refused' : 'activity.failed');
   const [tone, icon, text] =
-    code >= 400
-      ? (['bad', CircleAlert, `${t(code === 403 ? 'activity.refused' : 'activity.failed')} (${code})`] as const)
+    event.outcome === 'failure'
+      ? (['bad', CircleAlert, code === undefined ? failure : `${failure} (${code})`] as const)
       : hadEffect(event)
         ? (['ok', CircleCheck, t('activity.done')] as const)
         : (['info', Info, t('activity.dryRun')] as const);

@@ -38,7 +38,7 @@ export function Sentence({ event, kinds, isAtObject = false }: SentenceProps) {
 }
 
 function Actor({ of: { user, impersonatedUser } }: { of: AuditEvent }) {
-  const who = <ActorLink name={user.username} />;
+  const who = user ? <ActorLink name={user.username} /> : 'Atrium';
   return impersonatedUser ? textWith('activity.as', { who, as: <bdi>{impersonatedUser.username}</bdi> }) : who;
 }
 
