@@ -140,7 +140,7 @@ export function itIsAnAuditStore(makeDatabase: () => Promise<TestDatabase>): voi
   });
 
   it('takes texts with quotes, line breaks, NUL, backslashes and halves of surrogate pairs as they are', async () => {
-    const hostile = [`'; DROP TABLE events; --\n"`, 'a\u0000b', '\\u0000', '\\', '\ud83d', '\ud83d\ude00', ''];
+    const hostile = [`'; DROP TABLE events; --\n"`, 'a\u0000b', '\\u0000', '\\', '\ud83d', '\ud83d\ude00'];
     await store.append(
       hostile.map((text, index) => at(index, { userAgent: text, user: { username: text }, objectRef: { apiGroup: text, resource: text } })),
     );
