@@ -16,21 +16,27 @@ const user = 'atrium';
 export class Postgres {
   readonly #programs: string;
   readonly #folder: string;
+  readonly #waitsForDisk: boolean;
   #child: ChildProcess | undefined;
   #databases = 0;
 
-  private constructor(programs: string, folder: string) {
+  private constructor(programs: string, folder: string, waitsForDisk: boolean) {
+    this.#waitsForDisk = waitsForDisk;
     this.#programs = programs;
     this.#folder = folder;
   }
 
-  /** Starts an empty server. @throws Error with the command that installs it */
-  static async start(): Promise<Postgres> {
+  /**
+   * Starts an empty server. The system keeps written pages when the process ends, so that only a measurement has to wait for the disk.
+   *
+   * @throws Error with the command that installs it
+   */
+  static async start({ waitsForDisk = false } = {}): Promise<Postgres> {
     const [programs] = globSync('/usr/lib/postgresql/*/bin').toSorted().reverse();
     if (programs === undefined) throw new Error(`PostgreSQL is not installed: ${install}`);
     const folder = await mkdtemp(join(tmpdir(), 'atrium-pg-'));
     if (account.uid !== undefined) await chown(folder, account.uid, account.gid);
-    const postgres = new Postgres(programs, folder);
+    const postgres = new Postgres(programs, folder, waitsForDisk);
     const flags = [
       '--no-sync',
       '--auth=trust',
@@ -46,8 +52,7 @@ export class Postgres {
 
   /** Starts the server, or restarts it after `kill`. */
   async run(): Promise<void> {
-    // The system keeps written pages when the process ends: `-F` does not wait for the disk.
-    const settings = ['-F', '-c', 'listen_addresses=', '-c', `unix_socket_directories=${this.#folder}`];
+    const settings = [...(this.#waitsForDisk ? [] : ['-F']), '-c', 'listen_addresses=', '-c', `unix_socket_directories=${this.#folder}`];
     const child = spawn(join(this.#programs, 'postgres'), ['-D', join(this.#folder, 'data'), ...settings], {
       ...account,
       cwd: this.#folder,
@@ -74,6 +79,11 @@ export class Postgres {
     return this.url(name);
   }
 
+  /** Bytes of a database on disk. */
+  async bytesOf(database: string): Promise<number> {
+    return Number(await this.#call('psql', '--no-align', '--tuples-only', `--command=select pg_database_size('${database}')`, 'postgres'));
+  }
+
   /** Address of a database on the socket. */
   url(database: string): string {
     return `postgresql:///${database}?host=${encodeURIComponent(this.#folder)}&user=${user}`;
@@ -93,7 +103,8 @@ export class Postgres {
     await rm(this.#folder, { recursive: true });
   }
 
-  async #call(program: string, ...flags: string[]): Promise<void> {
-    await promisify(execFile)(join(this.#programs, program), [`--host=${this.#folder}`, `--username=${user}`, ...flags]);
+  async #call(program: string, ...flags: string[]): Promise<string> {
+    const connection = [`--host=${this.#folder}`, `--username=${user}`];
+    return (await promisify(execFile)(join(this.#programs, program), [...connection, ...flags])).stdout;
   }
 }

@@ -1,0 +1,146 @@
+/**
+ * Measures the audit store in SQLite and in PostgreSQL: events taken in per second, bytes of an event on disk, and the 95th percentile of
+ * the newest 50 events for each pair of filters, also as a ratio to the newest 50 of all events in the same run. Bars: 5,000 events/s, 600
+ * bytes, 50 ms.
+ *
+ * node bench/audit-store.ts [events] [sqlite|postgres]
+ */
+
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { availableParallelism, loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { AuditEvent } from '@atrium/audit-store/event.ts';
+import { PostgresStore } from '@atrium/audit-store/postgres-store.ts';
+import { SqliteStore } from '@atrium/audit-store/sqlite-store.ts';
+import type { AuditFilter, AuditStore } from '@atrium/audit-store/store.ts';
+import { Postgres } from '../test/tools/postgres/postgres.ts';
+
+const count = Number(process.argv[2] ?? 1_000_000);
+const databases = process.argv[3] === undefined ? ['sqlite', 'postgres'] : [process.argv[3]];
+const batchSize = 500;
+/** Values that are tried for each pair of filters. */
+const draws = 10;
+const begin = Date.UTC(2026, 0, 1);
+
+/** Small numbers are frequent, as are a few users and namespaces in a cluster. */
+const skewed = (bound: number) => Math.floor(bound ** Math.random()) - 1;
+const pick = (values: readonly string[]) => values[skewed(values.length + 1)] ?? '';
+const verbs = ['patch', 'update', 'create', 'delete', 'get', 'list', 'connect', 'deletecollection'];
+const kinds = [
+  'apps/deployments',
+  '/pods',
+  '/secrets',
+  '/configmaps',
+  'apps/statefulsets',
+  'batch/jobs',
+  'rbac.authorization.k8s.io/roles',
+];
+const users = Array.from({ length: 2_000 }, (_, index) => `user-${index}@example.com`);
+const namespaces = Array.from({ length: 200 }, (_, index) => `team-${index}`);
+
+function anEvent(index: number): AuditEvent {
+  const [apiGroup = '', resource = ''] = pick(kinds).split('/');
+  const user = pick(users);
+  // Half of the users never meet half of the namespaces: pairs of frequent values without a common event are the worst question.
+  const namespace = `${pick(namespaces)}${users.indexOf(user) % 2}`;
+  return {
+    auditID: randomUUID(),
+    cluster: 'local',
+    source: 'door',
+    verb: pick(verbs),
+    user: { username: user, uid: `0d5f7c1e-${user}` },
+    sourceIPs: ['192.0.2.1'],
+    userAgent: 'kubectl/v1.36.0 (linux/amd64) kubernetes/3a4c5b7',
+    objectRef: { apiGroup, resource, namespace, name: `app-${skewed(50_000)}` },
+    requestReceivedTimestamp: new Date(begin + index * 86).toISOString(),
+    milliseconds: 12,
+    responseStatus: { code: Math.random() < 0.03 ? 403 : 200 },
+    requestID: randomUUID(),
+    session: `session-${user}-${Math.floor(index / 100_000)}`,
+  };
+}
+
+const median = (values: number[], part: number) => values.toSorted((a, b) => a - b)[Math.floor(values.length * part)] ?? Number.NaN;
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const start = performance.now();
+  await work();
+  return performance.now() - start;
+}
+
+const filtersOf = ({ cluster, user, verb, objectRef, session, requestID, requestReceivedTimestamp, responseStatus }: AuditEvent) =>
+  ({
+    cluster,
+    actor: user.username,
+    verb,
+    apiGroup: objectRef.apiGroup,
+    resource: objectRef.resource,
+    namespace: objectRef.namespace,
+    name: objectRef.name,
+    session,
+    requestID,
+    outcome: responseStatus.code < 400 ? 'success' : 'failure',
+    from: Date.parse(requestReceivedTimestamp),
+    to: Date.parse(requestReceivedTimestamp),
+  }) satisfies AuditFilter;
+
+async function measure(store: AuditStore): Promise<void> {
+  let makingMs = 0;
+  const sample: AuditEvent[] = [];
+  const fillMs = await timed(async () => {
+    for (let from = 0; from < count; from += batchSize) {
+      const start = performance.now();
+      const events = Array.from({ length: batchSize }, (_, index) => anEvent(from + index));
+      if (events[0] !== undefined) sample.push(events[0]);
+      makingMs += performance.now() - start;
+      await store.append(events);
+    }
+  });
+  console.log(`taken in: ${Math.round(count / ((fillMs - makingMs) / 1000))} events/s`);
+  const plain: number[] = [];
+  for (let turn = 0; turn < 50; turn += 1) plain.push(await timed(() => store.list({}, { limit: 50 })));
+  const base = median(plain, 0.5);
+  console.log(`newest 50 of all: median ${base.toFixed(2)} ms`);
+  const any = () => filtersOf(sample[Math.floor(Math.random() * sample.length)] ?? anEvent(0));
+  const names = Object.keys(any()) as (keyof AuditFilter)[];
+  const slow: string[] = [];
+  for (const [index, one] of names.entries())
+    for (const other of names.slice(index + 1)) {
+      const times: number[] = [];
+      for (let draw = 0; draw < draws; draw += 1) {
+        const filter = { [one]: any()[one], [other]: any()[other] };
+        times.push(await timed(() => store.list(filter, { limit: 50 })));
+      }
+      const p95 = median(times, 0.95);
+      slow.push(`${p95.toFixed(1).padStart(9)} ms  ${(p95 / base).toFixed(1).padStart(8)}x  ${one} and ${other}`);
+    }
+  console.log(`p95 of the slowest pairs of ${slow.length}:\n${slow.toSorted().reverse().slice(0, 20).join('\n')}`);
+}
+
+const runs: Record<string, () => Promise<void>> = {
+  async sqlite() {
+    const folder = await mkdtemp(join(tmpdir(), 'atrium-audit-bench-'));
+    const file = join(folder, 'audit.db');
+    const store = await SqliteStore.open(file);
+    await measure(store);
+    await store.stop();
+    console.log(`on disk: ${Math.round((await stat(file)).size / count)} bytes an event`);
+    await rm(folder, { recursive: true });
+  },
+  async postgres() {
+    const postgres = await Postgres.start({ waitsForDisk: true });
+    const connectionString = await postgres.database();
+    const store = await PostgresStore.open({ connectionString }, console.error);
+    const empty = await postgres.bytesOf('test1');
+    await measure(store);
+    await store.stop();
+    console.log(`on disk: ${Math.round(((await postgres.bytesOf('test1')) - empty) / count)} bytes an event`);
+    await postgres.stop();
+  },
+};
+
+for (const name of databases) {
+  console.log(`\n${name}: ${count} events, ${availableParallelism()} processors, load ${loadavg()[0]?.toFixed(1)}`);
+  await runs[name]?.();
+}
