@@ -55,7 +55,8 @@ function anEvent(index: number): AuditEvent {
     objectRef: { apiGroup, resource, namespace, name: `app-${skewed(50_000)}` },
     requestReceivedTimestamp: new Date(begin + index * 86).toISOString(),
     milliseconds: 12,
-    responseStatus: { code: Math.random() < 0.03 ? 403 : 200 },
+    outcome: Math.random() < 0.03 ? 'failure' : 'success',
+    responseStatus: { code: 200 },
     requestID: randomUUID(),
     session: `session-${user}-${Math.floor(index / 100_000)}`,
   };
@@ -69,10 +70,10 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - start;
 }
 
-const filtersOf = ({ cluster, user, verb, objectRef, session, requestID, requestReceivedTimestamp, responseStatus }: AuditEvent) =>
+const filtersOf = ({ cluster, user, verb, objectRef, session, requestID, requestReceivedTimestamp, outcome }: AuditEvent) =>
   ({
     cluster,
-    actor: user.username,
+    actor: user?.username,
     verb,
     apiGroup: objectRef.apiGroup,
     resource: objectRef.resource,
@@ -80,7 +81,7 @@ const filtersOf = ({ cluster, user, verb, objectRef, session, requestID, request
     name: objectRef.name,
     session,
     requestID,
-    outcome: responseStatus.code < 400 ? 'success' : 'failure',
+    outcome,
     from: Date.parse(requestReceivedTimestamp),
     to: Date.parse(requestReceivedTimestamp),
   }) satisfies AuditFilter;

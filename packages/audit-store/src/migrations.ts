@@ -4,10 +4,11 @@ import { type Migration, Migrator } from 'kysely/migration';
 /** Names of types that the databases call differently. A primary key of SQLite is the row's own number if its type is `integer`. */
 export interface ColumnTypes {
   bigint: 'integer' | 'bigint';
+  bytes: 'blob' | 'bytea';
 }
 
 /** Returns the steps of the schema by name, in their order. A step that a release has is never changed. */
-const migrations = ({ bigint }: ColumnTypes): Record<string, Migration> => ({
+const migrations = ({ bigint, bytes }: ColumnTypes): Record<string, Migration> => ({
   '0001-events': {
     async up(db) {
       await db.schema
@@ -29,6 +30,11 @@ const migrations = ({ bigint }: ColumnTypes): Record<string, Migration> => ({
         .addColumn('session', 'text', (column) => column.notNull())
         .addColumn('request_id', 'text', (column) => column.notNull())
         .addColumn('rest', 'text', (column) => column.notNull())
+        .addColumn('hash', bytes, (column) => column.notNull())
+        .execute();
+      await db.schema
+        .createTable('checkpoints')
+        .addColumn('sequence', bigint, (column) => column.notNull())
         .execute();
       const index = (name: string, ...columns: string[]) =>
         db.schema

@@ -32,7 +32,7 @@ export class PostgresStore extends SqlStore {
     pool.on('error', onIdleError);
     const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
     try {
-      await migrate(db, { bigint: 'bigint' });
+      await migrate(db, { bigint: 'bigint', bytes: 'bytea' });
     } catch (error) {
       await db.destroy();
       throw error;

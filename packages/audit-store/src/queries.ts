@@ -1,7 +1,8 @@
 import type { Kysely, Transaction } from 'kysely';
+import { firstHash, hashOf } from './chain.ts';
 import type { AuditEvent } from './event.ts';
 import type { AuditFilter, AuditPage, AuditPlace } from './store.ts';
-import { eventOf, rowOf, stored, type Tables } from './tables.ts';
+import { eventOf, membersOf, rowOf, stored, type Tables } from './tables.ts';
 
 /** A database with the tables of the events. */
 export interface EventDatabase {
@@ -17,8 +18,14 @@ const rowsAtOnce = 500;
 export async function appendEvents({ db, begin }: EventDatabase, events: readonly AuditEvent[]): Promise<void> {
   await db.transaction().execute(async (transaction) => {
     await begin(transaction);
-    const newest = await transaction.selectFrom('events').select('sequence').orderBy('sequence', 'desc').limit(1).executeTakeFirst();
+    const newest = await transaction
+      .selectFrom('events')
+      .select(['sequence', 'hash'])
+      .orderBy('sequence', 'desc')
+      .limit(1)
+      .executeTakeFirst();
     let sequence = newest?.sequence ?? 0;
+    let hash = newest === undefined ? firstHash : Buffer.from(newest.hash).toString('hex');
     for (let from = 0; from < events.length; from += rowsAtOnce) {
       const rows = new Map(events.slice(from, from + rowsAtOnce).map((event) => [stored(event.auditID), rowOf(event)]));
       const known = await transaction
@@ -29,7 +36,8 @@ export async function appendEvents({ db, begin }: EventDatabase, events: readonl
       for (const { id } of known) rows.delete(id);
       const numbered = [...rows.values()].map((row) => {
         sequence += 1;
-        return { sequence, ...row };
+        hash = hashOf(hash, sequence, membersOf(row));
+        return { sequence, ...row, hash: Buffer.from(hash, 'hex') };
       });
       if (numbered.length > 0) await transaction.insertInto('events').values(numbered).execute();
     }

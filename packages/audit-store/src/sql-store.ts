@@ -1,10 +1,12 @@
+import type { ChainedEvent, Checkpoint } from './chain.ts';
 import { countEvents } from './counts.ts';
 import type { AuditEvent } from './event.ts';
 import { appendEvents, type EventDatabase, listEvents } from './queries.ts';
-import type { AuditCounts, AuditPage, AuditStore } from './store.ts';
+import { chainedEvents, expiredThrough, lastCheckpoint, makeCheckpoint, removeSlice } from './retention.ts';
+import type { AuditCounts, AuditDatabase, AuditPage, AuditStore } from './store.ts';
 
 /** Events in a database that kysely speaks to. */
-export class SqlStore implements AuditStore {
+export class SqlStore implements AuditDatabase {
   readonly #opened: EventDatabase;
   #isStopped = false;
 
@@ -22,6 +24,26 @@ export class SqlStore implements AuditStore {
 
   async count(...[filter, by]: Parameters<AuditStore['count']>): Promise<AuditCounts> {
     return await countEvents(this.#database.db, filter, by);
+  }
+
+  async chain(after: number, limit: number): Promise<ChainedEvent[]> {
+    return await chainedEvents(this.#database, after, limit);
+  }
+
+  async checkpoint(): Promise<Checkpoint | undefined> {
+    return await makeCheckpoint(this.#database, new Date());
+  }
+
+  async lastCheckpoint(): Promise<number | undefined> {
+    return await lastCheckpoint(this.#database);
+  }
+
+  async expired(before: number): Promise<Checkpoint | undefined> {
+    return await expiredThrough(this.#database, before, new Date());
+  }
+
+  async remove(through: number): Promise<number> {
+    return await removeSlice(this.#database, through);
   }
 
   async stop(): Promise<void> {

@@ -18,7 +18,7 @@ export async function openSqlite(file: string): Promise<EventDatabase> {
         close: () => database.close(),
         prepare(sql) {
           const statement = database.prepare(sql);
-          const values = (parameters: readonly unknown[]) => parameters as (string | number)[];
+          const values = (parameters: readonly unknown[]) => parameters as (string | number | Uint8Array)[];
           return {
             reader: statement.columns().length > 0,
             all: (parameters) => statement.all(...values(parameters)),
@@ -29,7 +29,7 @@ export async function openSqlite(file: string): Promise<EventDatabase> {
       },
     }),
   });
-  await migrate(db, { bigint: 'integer' });
+  await migrate(db, { bigint: 'integer', bytes: 'blob' });
   // This thread is the only writer.
   return { db, begin: async () => undefined };
 }

@@ -1,10 +1,11 @@
 import { Worker } from 'node:worker_threads';
+import type { ChainedEvent, Checkpoint } from './chain.ts';
 import type { AuditEvent } from './event.ts';
-import type { AuditCounts, AuditPage, AuditStore } from './store.ts';
+import type { AuditCounts, AuditDatabase, AuditPage, AuditStore } from './store.ts';
 
 /** Call of the thread that owns the file. */
 export interface WorkerCall {
-  method: Exclude<keyof AuditStore, 'stop'>;
+  method: Exclude<keyof AuditDatabase, 'stop'>;
   values: unknown[];
 }
 
@@ -14,7 +15,7 @@ interface Pending {
 }
 
 /** Events in a file of SQLite, which a thread of its own reads and writes. */
-export class SqliteStore implements AuditStore {
+export class SqliteStore implements AuditDatabase {
   readonly #worker: Worker;
   /** Calls that are not answered yet. The start of the thread has the id 0. */
   readonly #pending = new Map<number, Pending>();
@@ -53,18 +54,41 @@ export class SqliteStore implements AuditStore {
     return this.#call('count', filter, by);
   }
 
+  chain(after: number, limit: number): Promise<ChainedEvent[]> {
+    return this.#call('chain', after, limit);
+  }
+
+  checkpoint(): Promise<Checkpoint | undefined> {
+    return this.#call('checkpoint');
+  }
+
+  lastCheckpoint(): Promise<number | undefined> {
+    return this.#call('lastCheckpoint');
+  }
+
+  expired(before: number): Promise<Checkpoint | undefined> {
+    return this.#call('expired', before);
+  }
+
+  remove(through: number): Promise<number> {
+    return this.#call('remove', through);
+  }
+
   async stop(): Promise<void> {
     await this.#worker.terminate();
   }
 
-  #call<Method extends WorkerCall['method']>(method: Method, ...values: Parameters<AuditStore[Method]>): ReturnType<AuditStore[Method]> {
+  #call<Method extends WorkerCall['method']>(
+    method: Method,
+    ...values: Parameters<AuditDatabase[Method]>
+  ): ReturnType<AuditDatabase[Method]> {
     const answer = new Promise((resolve, reject) => {
       if (this.#failure !== undefined) throw this.#failure;
       this.#lastID += 1;
       this.#pending.set(this.#lastID, { resolve, reject });
       this.#worker.postMessage({ id: this.#lastID, method, values });
     });
-    return answer as ReturnType<AuditStore[Method]>;
+    return answer as ReturnType<AuditDatabase[Method]>;
   }
 
   #fail(error: Error): void {

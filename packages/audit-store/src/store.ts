@@ -1,3 +1,4 @@
+import type { ChainedEvent, Checkpoint } from './chain.ts';
 import type { AuditEvent } from './event.ts';
 
 /** Conditions that all hold. Each value is compared as it is. */
@@ -67,4 +68,21 @@ export interface AuditStore {
   /** Counts a bounded number of the newest events by one value. */
   count(filter: AuditFilter, by: AuditDimension): Promise<AuditCounts>;
   stop(): Promise<void>;
+}
+
+/** A store that owns its data: their chain, and their end. */
+export interface AuditDatabase extends AuditStore {
+  /** Returns events as an export has them, in the order of their arrival. */
+  chain(after: number, limit: number): Promise<ChainedEvent[]>;
+  /** Returns a checkpoint at the newest event, to be signed and kept elsewhere; undefined without events. */
+  checkpoint(): Promise<Checkpoint | undefined>;
+  /** Returns the number of the newest event for which a checkpoint was made. */
+  lastCheckpoint(): Promise<number | undefined>;
+  /**
+   * Returns the checkpoint through which a bounded number of events is older than a time, in milliseconds since the epoch. Sign it before
+   * the removal: it takes the place of the removed events. The newest event always stays.
+   */
+  expired(before: number): Promise<Checkpoint | undefined>;
+  /** Deletes a bounded number of the oldest events through a sequence, and returns their number: 0 at the end. */
+  remove(through: number): Promise<number>;
 }

@@ -22,10 +22,14 @@ interface EventRow {
   session: string;
   request_id: string;
   rest: string;
+  /** SHA-256 over the event, its number and the hash of the event before. */
+  hash: Uint8Array;
 }
 
 export interface Tables {
   events: EventRow;
+  /** Number of the newest event that a checkpoint covers, in a single row. */
+  checkpoints: { sequence: number };
 }
 
 /** Members of an event without a column. */
@@ -39,7 +43,10 @@ export const stored = (text: string): string => (unstorable.test(text) || !text.
 
 export const restored = (text: string): string => (text.includes('\\') ? String(JSON.parse(`"${text}"`)) : text);
 
-export function rowOf(event: AuditEvent): Omit<EventRow, 'sequence'> {
+/** An event without its place in the chain. */
+type EventColumns = Omit<EventRow, 'sequence' | 'hash'>;
+
+export function rowOf(event: AuditEvent): EventColumns {
   const { auditID, cluster, source, event: occasion, verb, user, objectRef, outcome, ...more } = event;
   const { requestReceivedTimestamp, session, requestID, ...others } = more;
   const { apiGroup, resource, subresource, namespace = '', name = '' } = objectRef;
@@ -63,9 +70,12 @@ export function rowOf(event: AuditEvent): Omit<EventRow, 'sequence'> {
   };
 }
 
-export function eventOf(row: Omit<EventRow, 'sequence'>): AuditEvent {
+export const eventOf = (row: EventColumns): AuditEvent => auditEvent.parse(membersOf(row));
+
+/** Returns an event with all members that a version of the store has written. */
+export function membersOf(row: EventColumns): Record<string, unknown> {
   const { uid, subresource, ...others } = JSON.parse(row.rest) as Rest;
-  return auditEvent.parse({
+  return {
     ...others,
     auditID: restored(row.id),
     cluster: restored(row.cluster),
@@ -84,5 +94,5 @@ export function eventOf(row: Omit<EventRow, 'sequence'>): AuditEvent {
     outcome: row.outcome,
     ...(row.session !== '' && { session: restored(row.session) }),
     ...(row.request_id !== '' && { requestID: restored(row.request_id) }),
-  });
+  };
 }

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
+import { type ChainedEvent, type ChainGap, chainedEvent, firstHash, hashOf, verifyChain } from '../../src/chain.ts';
 import type { AuditEvent } from '../../src/event.ts';
-import type { AuditDimension, AuditFilter, AuditPlace, AuditStore } from '../../src/store.ts';
+import type { AuditDatabase, AuditDimension, AuditFilter, AuditPlace, AuditStore } from '../../src/store.ts';
 
 const anEvent = (parts: Partial<AuditEvent> = {}): AuditEvent => ({
   auditID: 'a1',
@@ -23,17 +24,32 @@ const anEvent = (parts: Partial<AuditEvent> = {}): AuditEvent => ({
 const at = (second: number, parts: Partial<AuditEvent> = {}) =>
   anEvent({ auditID: `e${second}`, requestReceivedTimestamp: new Date(Date.UTC(2026, 10, 29, 10, 0, second)).toISOString(), ...parts });
 
+function aLink(chain: readonly ChainedEvent[], index: number): ChainedEvent {
+  const link = chain[index];
+  if (link === undefined) throw new Error(`no event ${index}`);
+  return link;
+}
+
+/** Returns the chain with the hashes that a writer of the database would compute. */
+function rehashed(chain: readonly ChainedEvent[]): ChainedEvent[] {
+  let hash = firstHash;
+  return chain.map(({ sequence, event }) => {
+    hash = hashOf(hash, sequence, event);
+    return { sequence, hash, event };
+  });
+}
+
 /** An empty database of a test. */
 export interface TestDatabase {
   /** Opens the store, which the test stops. */
-  open(): Promise<AuditStore>;
+  open(): Promise<AuditDatabase>;
   remove(): Promise<unknown>;
 }
 
 /** Tests of a store that hold on each database. */
 export function itIsAnAuditStore(makeDatabase: () => Promise<TestDatabase>): void {
   let database: TestDatabase;
-  let store: AuditStore;
+  let store: AuditDatabase;
   beforeEach(async () => {
     database = await makeDatabase();
     store = await database.open();
@@ -161,6 +177,102 @@ export function itIsAnAuditStore(makeDatabase: () => Promise<TestDatabase>): voi
         .map(({ auditID }) => auditID)
         .toSorted(),
     );
+  });
+
+  describe('and its chain', () => {
+    const all = () => store.chain(0, 1_000);
+    const checkpointNow = async () => {
+      const made = await store.checkpoint();
+      if (made === undefined) throw new Error('no event is there');
+      return made;
+    };
+    const events = (from: number, through: number) => Array.from({ length: through - from + 1 }, (_, index) => at(from + index));
+
+    it('verifies events as they were taken in, also those with hostile texts', async () => {
+      await store.append([...events(1, 4), at(5, { userAgent: '\\u0000\u0000\ud83d' })]);
+      const made = await checkpointNow();
+      expect(made).to.include({ sequence: 5, count: 5 });
+      await store.append([at(6)]);
+      expect(await verifyChain(await all(), [made], { sequence: (await store.lastCheckpoint()) ?? 0 })).to.deep.equal({
+        verified: 6,
+        gap: undefined,
+      });
+    });
+
+    it('verifies an export line by line', async () => {
+      await store.append(events(1, 3));
+      const lines = (await all()).map((line) => JSON.stringify(line));
+      const read = lines.map((line) => chainedEvent.parse(JSON.parse(line)));
+      expect(await verifyChain(read, [])).to.deep.equal({ verified: 3, gap: undefined });
+    });
+
+    const tampered: Record<string, [tamper: (chain: ChainedEvent[]) => ChainedEvent[], gap: ChainGap]> = {
+      changed: [
+        (chain) => chain.with(2, { ...aLink(chain, 2), event: { ...aLink(chain, 2).event, verb: 'get' } }),
+        { sequence: 3, reason: 'changed' },
+      ],
+      deleted: [(chain) => chain.toSpliced(2, 1), { sequence: 3, reason: 'missing' }],
+      'deleted at the begin': [(chain) => chain.slice(2), { sequence: 1, reason: 'missing' }],
+      inserted: [(chain) => chain.toSpliced(3, 0, aLink(chain, 2)), { sequence: 3, reason: 'unexpected' }],
+      reordered: [(chain) => chain.with(2, aLink(chain, 3)).with(3, aLink(chain, 2)), { sequence: 3, reason: 'missing' }],
+      'cut off at the end': [(chain) => chain.slice(0, 4), { sequence: 5, reason: 'cut off' }],
+      'changed with new hashes': [
+        (chain) => rehashed(chain.with(1, { ...aLink(chain, 1), event: { ...aLink(chain, 1).event, verb: 'get' } })),
+        { sequence: 5, reason: 'changed' },
+      ],
+    };
+    for (const [what, [tamper, gap]] of Object.entries(tampered))
+      it(`finds events that were ${what}`, async () => {
+        await store.append(events(1, 5));
+        const made = await checkpointNow();
+        await store.append([at(6)]);
+        expect((await verifyChain(tamper(await all()), [made])).gap).to.deep.equal(gap);
+      });
+
+    it('finds a checkpoint that was rolled back', async () => {
+      await store.append(events(1, 3));
+      const old = await checkpointNow();
+      await store.append(events(4, 5));
+      await checkpointNow();
+      const newest = { sequence: (await store.lastCheckpoint()) ?? 0 };
+      expect(await verifyChain(await all(), [old], newest)).to.deep.equal({ verified: 5, gap: { sequence: 4, reason: 'rolled back' } });
+    });
+
+    it('goes on after the removal of expired events, and is verified from its checkpoint on', async () => {
+      await store.append(events(1, 9));
+      const cut = await store.expired(Date.UTC(2026, 10, 29, 10, 0, 5));
+      if (cut === undefined) throw new Error('no event has expired');
+      expect(cut).to.include({ sequence: 4, count: 4 });
+      expect(await store.remove(cut.sequence)).to.equal(4);
+      expect(await store.remove(cut.sequence)).to.equal(0);
+      await store.append([at(10)]);
+      expect(await ids({}, { limit: 99 })).to.deep.equal(['e10', 'e9', 'e8', 'e7', 'e6', 'e5']);
+      expect(await verifyChain(await all(), [cut])).to.deep.equal({ verified: 6, gap: undefined });
+      expect(await verifyChain(await all(), [])).to.deep.equal({ verified: 0, gap: { sequence: 1, reason: 'missing' } });
+    });
+
+    it('keeps the newest event when all have expired, so that numbers go on', async () => {
+      await store.append(events(1, 3));
+      const cut = await store.expired(Date.UTC(2030, 0, 1));
+      expect(cut).to.include({ sequence: 2 });
+      expect(await store.remove(1_000)).to.equal(2);
+      expect(await store.expired(Date.UTC(2030, 0, 1))).to.equal(undefined);
+      await store.append([at(4)]);
+      expect((await all()).map(({ sequence }) => sequence)).to.deep.equal([3, 4]);
+    });
+
+    it('removes no event that arrived after one that is kept', async () => {
+      await store.append([at(1), at(9), at(2), at(10)]);
+      expect(await store.expired(Date.UTC(2026, 10, 29, 10, 0, 5))).to.include({ sequence: 1 });
+    });
+
+    it('has no checkpoint without events', async () => {
+      expect([await store.checkpoint(), await store.lastCheckpoint(), await store.expired(Date.now())]).to.deep.equal([
+        undefined,
+        undefined,
+        undefined,
+      ]);
+    });
   });
 
   it('rejects calls after its stop', async () => {

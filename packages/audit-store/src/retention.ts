@@ -1,0 +1,86 @@
+import type { ChainedEvent, Checkpoint } from './chain.ts';
+import type { EventDatabase } from './queries.ts';
+import { membersOf } from './tables.ts';
+
+/** Events that one call looks at to find those that have expired. */
+const maxExpired = 50_000;
+/** Events that one statement deletes. */
+const sliceSize = 5_000;
+
+/** Returns events in the order of their arrival. */
+export async function chainedEvents({ db }: EventDatabase, after: number, limit: number): Promise<ChainedEvent[]> {
+  const rows = await db.selectFrom('events').selectAll().where('sequence', '>', after).orderBy('sequence').limit(limit).execute();
+  return rows.map(({ sequence, hash, ...row }) => ({ sequence, hash: hexOf(hash), event: membersOf(row) }));
+}
+
+const hexOf = (hash: Uint8Array) => Buffer.from(hash).toString('hex');
+
+/** Makes a checkpoint at the newest event, and remembers how far checkpoints go. Returns undefined without events. */
+export async function makeCheckpoint(database: EventDatabase, now: Date): Promise<Checkpoint | undefined> {
+  const { db, begin } = database;
+  return await db.transaction().execute(async (transaction) => {
+    await begin(transaction);
+    const newest = await transaction
+      .selectFrom('events')
+      .select(['sequence', 'hash'])
+      .orderBy('sequence', 'desc')
+      .limit(1)
+      .executeTakeFirst();
+    if (newest === undefined) return undefined;
+    await transaction.deleteFrom('checkpoints').execute();
+    await transaction.insertInto('checkpoints').values({ sequence: newest.sequence }).execute();
+    return await checkpointOf({ ...database, db: transaction }, newest, now);
+  });
+}
+
+/** Returns the number of the newest event that a checkpoint covers. */
+export async function lastCheckpoint({ db }: EventDatabase): Promise<number | undefined> {
+  return (await db.selectFrom('checkpoints').select('sequence').executeTakeFirst())?.sequence;
+}
+
+/**
+ * Returns the checkpoint through which events have expired. Only events at the begin of the chain count, up to a bounded number; the newest
+ * event always stays, because the next one continues it.
+ */
+export async function expiredThrough(database: EventDatabase, before: number, now: Date): Promise<Checkpoint | undefined> {
+  const { db } = database;
+  const oldest = db
+    .selectFrom('events')
+    .select(['sequence', 'time', 'hash'])
+    .orderBy('sequence')
+    .limit(maxExpired + 1);
+  const firstKept = await db
+    .selectFrom(oldest.as('oldest'))
+    .select('sequence')
+    .where('time', '>=', before)
+    .orderBy('sequence')
+    .limit(1)
+    .executeTakeFirst();
+  let cut = db.selectFrom(oldest.as('oldest')).select(['sequence', 'hash']);
+  if (firstKept !== undefined) cut = cut.where('sequence', '<', firstKept.sequence);
+  const [last, beforeLast] = await cut.orderBy('sequence', 'desc').limit(2).execute();
+  const found = firstKept === undefined ? beforeLast : last;
+  return found && (await checkpointOf(database, found, now));
+}
+
+async function checkpointOf(
+  { db }: EventDatabase,
+  { sequence, hash }: { sequence: number; hash: Uint8Array },
+  now: Date,
+): Promise<Checkpoint> {
+  const oldest = await db.selectFrom('events').select('sequence').orderBy('sequence').limit(1).executeTakeFirstOrThrow();
+  return { sequence, hash: hexOf(hash), time: now.toISOString(), count: sequence - oldest.sequence + 1 };
+}
+
+/** Deletes the oldest events through a number, a slice of them. Returns how many: 0 at the end. The newest event stays. */
+export async function removeSlice({ db, begin }: EventDatabase, through: number): Promise<number> {
+  return await db.transaction().execute(async (transaction) => {
+    await begin(transaction);
+    const oldest = await transaction.selectFrom('events').select('sequence').orderBy('sequence').limit(1).executeTakeFirst();
+    const newest = await transaction.selectFrom('events').select('sequence').orderBy('sequence', 'desc').limit(1).executeTakeFirst();
+    if (oldest === undefined || newest === undefined) return 0;
+    const last = Math.min(through, newest.sequence - 1, oldest.sequence + sliceSize - 1);
+    const { numDeletedRows } = await transaction.deleteFrom('events').where('sequence', '<=', last).executeTakeFirstOrThrow();
+    return Number(numDeletedRows);
+  });
+}
