@@ -70,21 +70,20 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - start;
 }
 
-const filtersOf = ({ cluster, user, verb, objectRef, session, requestID, requestReceivedTimestamp, outcome }: AuditEvent) =>
-  ({
-    cluster,
-    actor: user?.username,
-    verb,
-    apiGroup: objectRef.apiGroup,
-    resource: objectRef.resource,
-    namespace: objectRef.namespace,
-    name: objectRef.name,
-    session,
-    requestID,
-    outcome,
-    from: Date.parse(requestReceivedTimestamp),
-    to: Date.parse(requestReceivedTimestamp),
-  }) satisfies AuditFilter;
+const filtersOf = ({ cluster, user, verb, objectRef, session, requestID, requestReceivedTimestamp, outcome }: AuditEvent): AuditFilter => ({
+  cluster,
+  actor: user?.username,
+  verb,
+  apiGroup: objectRef.apiGroup,
+  resource: objectRef.resource,
+  namespace: objectRef.namespace,
+  name: objectRef.name,
+  session,
+  requestID,
+  outcome,
+  from: Date.parse(requestReceivedTimestamp),
+  to: Date.parse(requestReceivedTimestamp),
+});
 
 async function measure(store: AuditStore): Promise<void> {
   let makingMs = 0;
