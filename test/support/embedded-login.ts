@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { AuditStore } from '@atrium/audit-store/store.ts';
 import { createLog } from '@atrium/http/telemetry/log.ts';
 import { fetch, type RequestInit, type Response } from 'undici';
 import { stringify } from 'yaml';
@@ -94,6 +95,8 @@ export interface EmbeddedLoginOptions {
   hasWorkloads?: boolean;
   /** Directory of the static files. Default: a small page instead of the console. */
   files?: string;
+  /** Keeps audit events; the test stops it. */
+  auditStore?: AuditStore;
   /** Clock of the service. */
   now?: () => Date;
   /** Milliseconds by which the clock of each replica's machine is ahead. Default: 0. */
@@ -143,6 +146,7 @@ async function startAll(
     host = '127.0.0.1',
     between,
     hasWorkloads = false,
+    auditStore,
     now,
     clocksAhead = [],
   }: EmbeddedLoginOptions,
@@ -215,6 +219,7 @@ async function startAll(
         discardAuthorization() {},
       },
       environment: {},
+      ...(auditStore && { auditStore }),
       ...(now && { now }),
       wallClock: () => new Date(Date.now() + aheadMs),
       log: createLog({ level: 'debug', format: 'json' }, { write }),

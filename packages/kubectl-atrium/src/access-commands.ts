@@ -2,7 +2,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { ListOptions, OutputOptions, RequestOptions, Session } from './access.ts';
 
-interface Parent {
+export interface Parent {
   readonly program: Command;
   /** Adds the options of a login and of the console. */
   withConsole(command: Command): Command;
@@ -73,7 +73,7 @@ export function addAccessCommands({ program, withConsole, sessionOf }: Parent): 
 }
 
 /** The service checks the bounds. */
-function secondsOf(text: string): number {
+export function secondsOf(text: string): number {
   const [, count, unit = ''] = /^([1-9]\d{0,5})([mhd])$/.exec(text) ?? [];
   if (count === undefined) throw new InvalidArgumentError('must be a duration such as 30m, 2h or 1d');
   return Number(count) * (factors[unit] ?? 0);

@@ -1,9 +1,10 @@
 /**
  * `login`, `token`, `logout` and `completion`: kubectl's credential plugin, which does not depend on the service. `users`,
- * `who-can` and `access` call the service.
+ * `who-can`, `access` and `audit` call the service.
  */
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { addAccessCommands } from './access-commands.ts';
+import { addAccessCommands, type Parent } from './access-commands.ts';
+import { addAuditCommand } from './audit-command.ts';
 import { addCompletion } from './completion.ts';
 import type { Wanted } from './kept-login.ts';
 import { isSafe, type LogInOptions, logInOf, waysOf, withLogInOptions } from './settings.ts';
@@ -108,14 +109,16 @@ export function addLoginCommands(program: Command, terminal: () => Terminal): vo
       await whoCan(verb, resource, options, await wantedOf(command, own), own);
     });
 
-  addAccessCommands({
+  const parent: Parent = {
     program,
     withConsole,
     async sessionOf(command) {
       const own = terminal();
       return { wanted: await wantedOf(command, own), terminal: own };
     },
-  });
+  };
+  addAccessCommands(parent);
+  addAuditCommand(parent);
 
   addCompletion(program, terminal);
 }

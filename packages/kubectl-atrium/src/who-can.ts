@@ -1,11 +1,10 @@
 /** `who-can`: asks the service who may do something. */
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import * as z from 'zod/mini';
 import type { Wanted } from './kept-login.ts';
+import { resourceNamed } from './resource-names.ts';
 import { askService } from './service.ts';
 import { table } from './table.ts';
-import { CommandError, harmless, jsonText, say, type Terminal } from './terminal.ts';
+import { CommandError, jsonText, say, type Terminal } from './terminal.ts';
 
 export interface WhoCanOptions {
   namespace?: string;
@@ -74,19 +73,6 @@ async function questionOf(
 ): Promise<Record<string, string>> {
   if (what.startsWith('/')) return { verb, path: what };
   const [qualified = '', subresource] = what.split('/');
-  const at = qualified.indexOf('.');
-  const { resource, group } =
-    at < 0 ? await knownResource(qualified, context, terminal) : { resource: qualified.slice(0, at), group: qualified.slice(at + 1) };
+  const { resource, group } = await resourceNamed(qualified, context, terminal);
   return { verb, resource, group, ...(subresource && { subresource }), ...(namespace && { namespace }), ...(name && { name }) };
-}
-
-/** Returns the first resource of that name, as kubectl finds it. */
-async function knownResource(name: string, context: string | undefined, { environment, signal }: Terminal) {
-  const args = ['api-resources', '--cached', '--output=name', ...(context === undefined ? [] : [`--context=${context}`])];
-  const run = promisify(execFile);
-  const { stdout } = await run('kubectl', args, { env: { ...environment }, timeout: 10_000, signal }).catch(() => ({ stdout: '' }));
-  const found = stdout.split('\n').find((line) => line === name || line.startsWith(`${name}.`));
-  if (found === undefined)
-    throw new CommandError(`the API group of ${harmless(name)} is unknown: write RESOURCE.GROUP, or "RESOURCE." for the core group`);
-  return { resource: name, group: found.slice(name.length + 1) };
 }

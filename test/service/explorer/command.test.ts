@@ -77,7 +77,10 @@ describe('kubectl atrium who-can', () => {
   it('finds the API group as kubectl does, and asks for it if kubectl does not answer', async () => {
     const folder = join(machine.home, 'bin');
     await mkdir(folder);
-    await writeFile(join(folder, 'kubectl'), '#!/bin/sh\nprintf "pods\\ndeployments.apps\\ndeployments.extensions\\n"\n');
+    await writeFile(
+      join(folder, 'kubectl'),
+      '#!/bin/sh\nprintf "pods po v1 true Pod\\ndeployments deploy apps/v1 true Deployment\\ndeployments deploy extensions/v1beta1 true Deployment\\n"\n',
+    );
     await chmod(join(folder, 'kubectl'), 0o755);
     const args = ['who-can', 'patch', 'deployments', '-n', 'shop', ...options()];
     const found = await machine.run(args, { PATH: `${folder}:/usr/bin:/bin` });

@@ -1,0 +1,130 @@
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SqliteStore } from '@atrium/audit-store/sqlite-store.ts';
+import { expect } from 'chai';
+import { eventually } from '../../support/cluster-admin.ts';
+import { startEmbeddedLogin } from '../../support/embedded-login.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { clusterRoleBinding } from '../../support/grants.ts';
+import { Trusting } from '../../support/trusting.ts';
+import { aNamespace, aRole } from '../access/objects.ts';
+import { Machine } from '../kubectl-atrium/machine.ts';
+
+const password = 'correct horse';
+const [ada, noa] = ['ada@example.com', 'noa@example.com'] as const;
+
+async function startWithStore() {
+  const directory = await mkdtemp(join(tmpdir(), 'atrium-audit-'));
+  const auditStore = await SqliteStore.open(join(directory, 'audit.db'));
+  const service = await startEmbeddedLogin({ emails: [ada, noa], password, auditStore, login: { audiences: ['kubectl'] } });
+  return {
+    ...service,
+    auditStore,
+    async stop() {
+      await service.stop();
+      await auditStore.stop();
+      await rm(directory, { recursive: true });
+    },
+  };
+}
+
+const aMachine = () =>
+  forSuite(
+    () => Machine.create(),
+    (one) => one.remove(),
+  );
+
+describe('kubectl atrium audit', () => {
+  const service = forSuite(startWithStore);
+  const [machine, other] = [aMachine(), aMachine()];
+  const dispatcher = forSuite(
+    async () => new Trusting(readFileSync(service.caFile, 'utf8')),
+    (agent) => agent.close(),
+  );
+  const options = () => ['--issuer', `${service.url}/identity`, '--ca-file', service.caFile, '--no-browser'];
+  const ask = (one: Machine, ...args: string[]) => one.run(['audit', ...args, ...options()]);
+  const event = (second: number, username: string, parts: object = {}) => ({
+    ...{
+      auditID: `e${second}`,
+      cluster: 'local',
+      source: 'door' as const,
+      verb: 'delete',
+      user: { username },
+      outcome: 'success' as const,
+    },
+    ...{ sourceIPs: ['192.0.2.1'], userAgent: 'kubectl', milliseconds: 1, responseStatus: { code: 200 }, requestID: `r${second}` },
+    objectRef: { apiGroup: 'apps', resource: 'deployments', namespace: 'shop', name: 'storefront' },
+    requestReceivedTimestamp: new Date(Date.UTC(2026, 0, 12, 10, 0, second)).toISOString(),
+    ...parts,
+  });
+
+  before(async () => {
+    await service.admin.apply(
+      aNamespace('shop'),
+      aRole('auditors', [{ apiGroups: ['auth.platform.io'], resources: ['audits'], verbs: ['list'] }]),
+      clusterRoleBinding('auditor', 'auditors', { kind: 'User', name: ada }),
+    );
+    for (const [one, email] of [
+      [machine, ada],
+      [other, noa],
+    ] as const)
+      expect(await one.logIn(options(), { person: { email, password }, dispatcher })).to.include({ code: 0 });
+    await service.auditStore.append([
+      event(1, ada),
+      event(2, noa, { responseStatus: { code: 403 }, outcome: 'failure' }),
+      event(3, noa, { verb: 'get', objectRef: { apiGroup: '', resource: 'secrets', namespace: 'payments', name: 'db' } }),
+    ]);
+    await eventually(
+      () => ask(machine),
+      ({ stdout }) => stdout.includes(noa),
+    );
+  });
+
+  it('prints a table of events, the newest last', async () => {
+    const { code, stdout, stderr } = await ask(machine, '-n', 'shop');
+    expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' });
+    expect(
+      stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => line.split(/ {3,}/)),
+    ).to.deep.equal([
+      ['TIME', 'USER', 'VERB', 'OBJECT', 'NAMESPACE', 'CODE', 'FROM'],
+      ['2026-01-12T10:00:01.000Z', ada, 'delete', 'deployments.apps/storefront', 'shop', '200', '192.0.2.1'],
+      ['2026-01-12T10:00:02.000Z', noa, 'delete', 'deployments.apps/storefront', 'shop', '403', '192.0.2.1'],
+    ]);
+  });
+
+  it('finds events by user, verb, object, age and outcome, and prints JSON', async () => {
+    const ids = async (...args: string[]) => {
+      const { code, stdout } = await ask(machine, '-o', 'json', ...args);
+      expect(code).to.equal(0);
+      return (JSON.parse(stdout) as { items: { auditID: string }[] }).items.map(({ auditID }) => auditID);
+    };
+    expect(await ids('--who', noa)).to.deep.equal(['e2', 'e3']);
+    expect(await ids('--verb', 'get')).to.deep.equal(['e3']);
+    expect(await ids('--object', 'secrets./db')).to.deep.equal(['e3']);
+    expect(await ids('--object', 'deployments.apps')).to.deep.equal(['e1', 'e2']);
+    expect(await ids('--failed')).to.deep.equal(['e2']);
+    expect(await ids('--since', '30m')).to.deep.equal([]);
+  });
+
+  it('says that there are older events, and that the list has those of the user alone', async () => {
+    const newest = await ask(machine, '--limit', '1');
+    expect(newest.stderr).to.equal('There are older events: the list has the newest 1.\n');
+    expect(newest.stdout.trimEnd().split('\n')).to.have.length(2);
+    const own = await ask(other);
+    expect(own.stderr).to.equal('The list has your own events only: you may not list audits.auth.platform.io here.\n');
+    expect(own.stdout).not.to.contain(ada);
+    expect((await ask(other, '--who', ada)).code).to.equal(1);
+  });
+
+  it('prints names with control characters in one line', async () => {
+    await service.auditStore.append([event(4, 'eve\n\u001b[31m\u202eada')]);
+    const { stdout } = await ask(machine, '--limit', '1');
+    expect(stdout.trimEnd().split('\n')).to.have.length(2);
+    expect(stdout).to.match(/eve {2}\[31m ada/);
+  });
+});
