@@ -78,6 +78,7 @@ function createServices(context: ProcessContext) {
   const rbac = new RbacWatch({ client, metrics, log }, { onChange: () => access.clear(), keepsRules });
   const pages = new SharedBound({ maxBytes: maxPageBytes, lifetimeMs: pageLifetimeMs });
   reportCache(metrics, 'pages', () => pages.size);
+  const auditIntake = auditStore && new AuditIntake({ store: auditStore, metrics, log });
   const services: Services = {
     config,
     basePath: basePathOf(config),
@@ -85,8 +86,8 @@ function createServices(context: ProcessContext) {
     namespace,
     log,
     metrics,
-    audit: new Audit({ log, write: writeAudit, events, now, onEvent: loginCounter(metrics, issuersOf(config)) }),
-    auditIntake: auditStore && new AuditIntake({ store: auditStore, metrics, log }),
+    audit: new Audit({ log, write: writeAudit, events, intake: auditIntake, now, onEvent: loginCounter(metrics, issuersOf(config)) }),
+    auditIntake,
     now,
     clock,
     apiServer,

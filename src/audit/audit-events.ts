@@ -1,10 +1,17 @@
 /** Members of an audit line that only some events have. */
 export type AuditField = 'actor' | 'target' | 'code' | 'reason' | 'issuer' | 'session' | 'members' | 'access';
 
+type Resource = 'accessrequests' | 'cpuprofiles' | 'groups' | 'simulations' | 'userbindings' | 'users';
+
+/** Verb, and a resource of auth.platform.io. */
+export type AuditAction = `${string} ${Resource}` | `${string} ${Resource}/${string}`;
+
 interface DeclaredEvent {
   /** Occasion on which the event is written, for docs/operations.md. */
   readonly when: string;
   readonly fields: readonly AuditField[];
+  /** Verb, resource and subresource by which the audit store knows it; missing for what the event of a request tells. */
+  readonly action?: AuditAction;
   /** True if the event is also written as an Event of the cluster on the user record that is its target. */
   readonly isEvent?: true;
 }
@@ -17,80 +24,153 @@ const byUser = ['actor', 'target', 'reason'] as const;
  */
 export const auditEvents = {
   LoginSucceeded: {
+    action: 'create users/sessions',
     when: 'A login at the console succeeds, or one of another client at the embedded issuer.',
     fields: [...byCaller, 'issuer'],
     isEvent: true,
   },
   LoginFailed: {
+    action: 'create users/sessions',
     when: 'A password, passkey or callback is refused. `actor` and `target` are missing if the account is not known.',
     fields: [...byUser, 'code', 'issuer'],
     isEvent: true,
   },
-  TokenRefreshed: { when: 'The tokens of a session or of a client are renewed.', fields: ['actor', 'target'], isEvent: true },
-  RefreshFailed: { when: 'A renewal fails.', fields: [...byUser, 'code'], isEvent: true },
+  TokenRefreshed: {
+    action: 'update users/sessions',
+    when: 'The tokens of a session or of a client are renewed.',
+    fields: ['actor', 'target'],
+    isEvent: true,
+  },
+  RefreshFailed: { action: 'update users/sessions', when: 'A renewal fails.', fields: [...byUser, 'code'], isEvent: true },
   LoggedOut: {
+    action: 'delete users/sessions',
     when: 'A user ends their own session, the issuer ends it (`BackChannel`), or a newer login exceeds the limit (`TooManySessions`).',
     fields: [...byUser, 'code'],
     isEvent: true,
   },
-  SessionDeleted: { when: "A caller ends another user's session.", fields: byCaller, isEvent: true },
-  UserCreated: { when: 'A caller creates a user.', fields: byCaller, isEvent: true },
-  UserPatched: { when: 'A caller changes a user.', fields: byCaller, isEvent: true },
-  UserDeleted: { when: 'A caller deletes a user.', fields: byCaller, isEvent: true },
-  UserSubjectsDeleted: { when: 'A caller removes all linked accounts of a user.', fields: byCaller, isEvent: true },
-  UserLocked: { when: 'Failed attempts lock a user.', fields: ['target', 'reason'], isEvent: true },
-  UsersSynced: { when: 'A synchronisation of directories ends.', fields: ['actor', 'reason'] },
-  PasswordChanged: { when: 'A user changes their own password.', fields: byCaller, isEvent: true },
-  PasswordReset: { when: "A caller sets another user's password.", fields: byCaller, isEvent: true },
-  PasswordCheckFailed: { when: 'The old password is wrong at a password change.', fields: ['target', 'reason'], isEvent: true },
-  FactorAdded: { when: 'A user adds a second factor; `reason` is its type.', fields: ['target', 'reason'], isEvent: true },
-  FactorRemoved: { when: 'A second factor is removed; `reason` is its type.', fields: [...byUser, 'code'], isEvent: true },
-  FactorFailed: { when: 'A second factor is refused.', fields: ['target', 'reason'], isEvent: true },
-  FactorSuspected: { when: 'A passkey may have been cloned and is disabled.', fields: ['target', 'reason'], isEvent: true },
-  FactorsReset: { when: 'A caller removes all second factors of a user.', fields: byCaller, isEvent: true },
-  RecoveryCodeUsed: { when: 'A login uses a recovery code.', fields: ['target'], isEvent: true },
-  LinkMade: { when: 'A caller makes a one-time link; `reason` is its kind.', fields: [...byUser, 'code'], isEvent: true },
-  LinkMailed: { when: 'A one-time link is mailed, or cannot be (`NotSent`).', fields: ['target', 'reason'], isEvent: true },
-  LinkUsed: { when: 'A one-time link is used; `reason` is its kind.', fields: byUser, isEvent: true },
-  LinksEnded: { when: 'A caller revokes all one-time links of a user.', fields: byCaller, isEvent: true },
-  SubjectLinked: { when: 'A user links an account of another issuer.', fields: byCaller, isEvent: true },
-  SubjectUnlinked: { when: 'A user removes a linked account.', fields: byCaller, isEvent: true },
-  CertificateIssued: { when: 'A client certificate is issued.', fields: byCaller, isEvent: true },
-  AccessTokenCreated: { when: 'An access token is created.', fields: byCaller, isEvent: true },
-  AccessTokenDeleted: { when: 'An access token is deleted.', fields: byCaller, isEvent: true },
-  GroupCreated: { when: 'A caller creates a group.', fields: byCaller },
-  GroupPatched: { when: 'A caller changes a group.', fields: byCaller },
-  GroupDeleted: { when: 'A caller deletes a group.', fields: byCaller },
-  GroupMembersChanged: { when: 'Members are added to a group or removed from it.', fields: [...byCaller, 'members'] },
-  UserBindingCreated: { when: 'A caller creates a UserBinding.', fields: byCaller },
-  UserBindingDeleted: { when: 'A caller deletes a UserBinding.', fields: byCaller },
-  AccessRequested: { when: 'A user asks for a role for a while.', fields: [...byCaller, 'access'] },
-  AccessDecided: { when: 'An approver decides on a request (`Approved`, `Denied`).', fields: [...byUser, 'code', 'access'] },
-  AccessGranted: { when: 'The service creates the UserBinding of an approved request.', fields: ['target', 'access'] },
+  SessionDeleted: { action: 'delete users/sessions', when: "A caller ends another user's session.", fields: byCaller, isEvent: true },
+  UserCreated: { action: 'create users', when: 'A caller creates a user.', fields: byCaller, isEvent: true },
+  UserPatched: { action: 'patch users', when: 'A caller changes a user.', fields: byCaller, isEvent: true },
+  UserDeleted: { action: 'delete users', when: 'A caller deletes a user.', fields: byCaller, isEvent: true },
+  UserSubjectsDeleted: {
+    action: 'deletecollection users/subjects',
+    when: 'A caller removes all linked accounts of a user.',
+    fields: byCaller,
+    isEvent: true,
+  },
+  UserLocked: { action: 'update users/status', when: 'Failed attempts lock a user.', fields: ['target', 'reason'], isEvent: true },
+  UsersSynced: { action: 'update users', when: 'A synchronisation of directories ends.', fields: ['actor', 'reason'] },
+  PasswordChanged: { action: 'update users/password', when: 'A user changes their own password.', fields: byCaller, isEvent: true },
+  PasswordReset: { action: 'update users/password', when: "A caller sets another user's password.", fields: byCaller, isEvent: true },
+  PasswordCheckFailed: {
+    action: 'update users/password',
+    when: 'The old password is wrong at a password change.',
+    fields: ['target', 'reason'],
+    isEvent: true,
+  },
+  FactorAdded: {
+    action: 'create users/factors',
+    when: 'A user adds a second factor; `reason` is its type.',
+    fields: ['target', 'reason'],
+    isEvent: true,
+  },
+  FactorRemoved: {
+    action: 'delete users/factors',
+    when: 'A second factor is removed; `reason` is its type.',
+    fields: [...byUser, 'code'],
+    isEvent: true,
+  },
+  FactorFailed: { action: 'create users/sessions', when: 'A second factor is refused.', fields: ['target', 'reason'], isEvent: true },
+  FactorSuspected: {
+    action: 'update users/factors',
+    when: 'A passkey may have been cloned and is disabled.',
+    fields: ['target', 'reason'],
+    isEvent: true,
+  },
+  FactorsReset: {
+    action: 'deletecollection users/factors',
+    when: 'A caller removes all second factors of a user.',
+    fields: byCaller,
+    isEvent: true,
+  },
+  RecoveryCodeUsed: { action: 'delete users/factors', when: 'A login uses a recovery code.', fields: ['target'], isEvent: true },
+  LinkMade: {
+    action: 'create users/links',
+    when: 'A caller makes a one-time link; `reason` is its kind.',
+    fields: [...byUser, 'code'],
+    isEvent: true,
+  },
+  LinkMailed: {
+    action: 'update users/links',
+    when: 'A one-time link is mailed, or cannot be (`NotSent`).',
+    fields: ['target', 'reason'],
+    isEvent: true,
+  },
+  LinkUsed: { action: 'update users/links', when: 'A one-time link is used; `reason` is its kind.', fields: byUser, isEvent: true },
+  LinksEnded: {
+    action: 'deletecollection users/links',
+    when: 'A caller revokes all one-time links of a user.',
+    fields: byCaller,
+    isEvent: true,
+  },
+  SubjectLinked: { action: 'create users/subjects', when: 'A user links an account of another issuer.', fields: byCaller, isEvent: true },
+  SubjectUnlinked: { action: 'delete users/subjects', when: 'A user removes a linked account.', fields: byCaller, isEvent: true },
+  CertificateIssued: { action: 'create users/certificates', when: 'A client certificate is issued.', fields: byCaller, isEvent: true },
+  AccessTokenCreated: { action: 'create users/accesstokens', when: 'An access token is created.', fields: byCaller, isEvent: true },
+  AccessTokenDeleted: { action: 'delete users/accesstokens', when: 'An access token is deleted.', fields: byCaller, isEvent: true },
+  GroupCreated: { action: 'create groups', when: 'A caller creates a group.', fields: byCaller },
+  GroupPatched: { action: 'patch groups', when: 'A caller changes a group.', fields: byCaller },
+  GroupDeleted: { action: 'delete groups', when: 'A caller deletes a group.', fields: byCaller },
+  GroupMembersChanged: {
+    action: 'update groups/members',
+    when: 'Members are added to a group or removed from it.',
+    fields: [...byCaller, 'members'],
+  },
+  UserBindingCreated: { action: 'create userbindings', when: 'A caller creates a UserBinding.', fields: byCaller },
+  UserBindingDeleted: { action: 'delete userbindings', when: 'A caller deletes a UserBinding.', fields: byCaller },
+  AccessRequested: { action: 'create accessrequests', when: 'A user asks for a role for a while.', fields: [...byCaller, 'access'] },
+  AccessDecided: {
+    action: 'update accessrequests/approval',
+    when: 'An approver decides on a request (`Approved`, `Denied`).',
+    fields: [...byUser, 'code', 'access'],
+  },
+  AccessGranted: {
+    action: 'update accessrequests/status',
+    when: 'The service creates the UserBinding of an approved request.',
+    fields: ['target', 'access'],
+  },
   AccessRefused: {
+    action: 'update accessrequests',
     when: 'A caller is refused to ask for a role, or to decide on, end or review a request that the caller may see.',
     fields: [...byUser, 'code', 'access'],
   },
   AccessEnded: {
+    action: 'update accessrequests/status',
     when: 'A request or its access ends. `actor` is missing if the service ends it; `reason` is that of the status.',
     fields: [...byUser, 'code', 'access'],
   },
   BreakGlassUsed: {
+    action: 'update accessrequests/status',
     when: 'A user gets a role without the approvals of the policy. `actor` is missing if the replica stopped in between.',
     fields: ['actor', 'target', 'access'],
   },
-  BreakGlassReviewed: { when: 'An approver reviews break-glass.', fields: [...byCaller, 'access'] },
-  SimulationRun: { when: 'A caller simulates changes of roles.', fields: ['actor', 'code'] },
+  BreakGlassReviewed: { action: 'update accessrequests/review', when: 'An approver reviews break-glass.', fields: [...byCaller, 'access'] },
+  SimulationRun: { action: 'create simulations', when: 'A caller simulates changes of roles.', fields: ['actor', 'code'] },
   ViewedAs: {
+    action: 'impersonate users',
     when: 'A caller views the cluster as another user, who is `target`: each write (`Write`), and a read at most each 5 minutes (`Read`).',
     fields: [...byUser, 'code'],
   },
-  ViewAsRefused: { when: 'The service denies a caller a request as another user, who is `target`.', fields: [...byUser, 'code'] },
+  ViewAsRefused: {
+    action: 'impersonate users',
+    when: 'The service denies a caller a request as another user, who is `target`.',
+    fields: [...byUser, 'code'],
+  },
   KubernetesSession: {
     when: 'A terminal, attached container or forwarded port begins (`Begin`) or ends (`End`).',
     fields: ['actor', 'reason', 'session'],
   },
-  CpuProfileTaken: { when: 'A caller records a CPU profile of a replica.', fields: ['actor', 'code'] },
+  CpuProfileTaken: { action: 'create cpuprofiles', when: 'A caller records a CPU profile of a replica.', fields: ['actor', 'code'] },
   AccessDenied: { when: 'The service itself denies a caller an operation.', fields: [...byUser, 'code'] },
 } as const satisfies Record<string, DeclaredEvent>;
 

@@ -1,4 +1,5 @@
-import type { Caller, Viewing } from '@atrium/http/caller.ts';
+import type { AuditEvent as StoredEvent } from '@atrium/audit-store/event.ts';
+import type { Bearer, Caller, Viewing } from '@atrium/http/caller.ts';
 import { printableLine } from '@atrium/http/telemetry/log.ts';
 import type { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { currentTraceID } from '@atrium/http/telemetry/tracing.ts';
@@ -6,6 +7,7 @@ import type { StatusError } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
 import type { Logger } from 'pino';
 import { type AuditField, type AuditName, auditEvents, type FieldOf, type WriteAuditName } from './audit-events.ts';
+import { storedEvent } from './stored-event.ts';
 
 /** Origin of a request. */
 export interface AuditOrigin {
@@ -13,6 +15,10 @@ export interface AuditOrigin {
   /** Address of the peer, or the one that a trusted proxy forwards for. */
   source: string;
   userAgent: string;
+  /** Session of the caller, for the audit store. */
+  inSession?: string;
+  /** Id of the access token of the caller, for the audit store. */
+  accessToken?: string;
 }
 
 /** No member may be a secret, or come from a field in which users type one by mistake, such as an unknown login name. */
@@ -60,6 +66,8 @@ interface AuditOptions {
   onEvent?: ((event: AuditEvent) => void) | undefined;
   /** Receives the events about users. */
   events?: { send(event: AuditEvent): void } | undefined;
+  /** Takes the events for the audit store. */
+  intake?: { record(event: StoredEvent): void } | undefined;
   log: Logger;
   now: () => Date;
 }
@@ -80,23 +88,22 @@ export class Audit {
   }
 
   /** Records a write by the caller that took effect, with the origin of the request. Never throws. */
-  recordWrite<Name extends WriteAuditName>(ctx: Context, caller: { identity: Actor }, event: WriteEvent<Name>): void {
+  recordWrite<Name extends WriteAuditName>(ctx: Context, caller: AuditedCaller, event: WriteEvent<Name>): void {
     const { target }: Partial<AuditFields> = event;
     const named = target && { target: { name: target.name, uid: target.uid } };
     this.#write({ ...auditCaller(ctx, caller), outcome: 'success', ...event, ...named });
   }
 
   #write(event: AuditEvent): void {
-    const { write, onEvent, events, log, now } = this.#options;
+    const { write, onEvent, events, intake, log, now } = this.#options;
     const { audit, requestId, actor, source, userAgent, target, outcome, code, reason, issuer, session, members, access } = event;
-    const time = now()
-      .toISOString()
-      .replace(/\.\d+Z$/, 'Z');
+    const time = now();
+    const traceID = currentTraceID();
     const line = {
       audit,
-      time,
+      time: time.toISOString().replace(/\.\d+Z$/, 'Z'),
       requestId,
-      traceId: currentTraceID(),
+      traceId: traceID,
       actor,
       source,
       userAgent,
@@ -110,6 +117,8 @@ export class Audit {
       access,
     };
     onEvent?.(event);
+    const kept = intake && storedEvent(event, { time, traceID });
+    if (kept) intake?.record(kept);
     try {
       const text = JSON.stringify(line, (_key, value) => (typeof value === 'string' ? value.slice(0, maxLength) : value));
       write(`${printableLine(text)}\n`);
@@ -122,10 +131,18 @@ export class Audit {
 
 type Actor = AuditFields['actor'];
 
+/** Caller, or a person who has just logged in. */
+type AuditedCaller = { identity: Actor } & Pick<Bearer, 'session' | 'accessToken'>;
+
 /** Caller and origin of a request. */
-export const auditCaller = (ctx: Context, { identity: { name, uid } }: { identity: Actor }): AuditOrigin & { actor: Actor } => ({
+export const auditCaller = (
+  ctx: Context,
+  { identity: { name, uid }, session, accessToken }: AuditedCaller,
+): AuditOrigin & { actor: Actor } => ({
   ...auditOrigin(ctx),
   actor: { name, uid },
+  ...(session !== undefined && { inSession: session }),
+  ...(accessToken !== undefined && { accessToken }),
 });
 
 /** Returns the origin of the request. */

@@ -89,7 +89,7 @@ export class KubernetesProxy {
       isLong,
       signal: lasting?.signal ?? signal,
     };
-    if (target.upgrade !== undefined) return this.#switch({ ctx, caller, target }, target.upgrade, call);
+    if (target.upgrade !== undefined) return this.#switch({ ctx, caller, target }, target.upgrade, call, recording);
     if (recording?.isScale) await this.#readBefore(caller, call, recording);
     const answer = await apiServer.passageOf(caller).answer(call);
     const content = await contentOf(answer, { isGathered: isGathered(target) || recording?.readsAnswer === true }, call);
@@ -145,7 +145,7 @@ export class KubernetesProxy {
     ctx.state.lifetime.onClose(() => auditView(this.#services.audit, ctx, viewing, { code: receivedCode(ctx), reason: 'Write' }));
   }
 
-  async #switch(open: Open, upgrade: Upgrade, call: PassedCall): Promise<void> {
+  async #switch(open: Open, upgrade: Upgrade, call: PassedCall, recording: Recording | undefined): Promise<void> {
     const { ctx, caller } = open;
     const { apiServer, config } = this.#services;
     const answer = await apiServer.passageOf(caller).upgrade(call, upgrade.protocol);
@@ -155,13 +155,16 @@ export class KubernetesProxy {
     ctx.res.writeHead(101, { ...switchedHeaders(answer.headers), Connection: 'Upgrade', Upgrade: protocol });
     ctx.res.end();
     this.#record(open, { reason: 'Begin' });
+    recording?.switched();
     const { socket: client, head: clientHead } = upgrade;
     const tunnel = { client, clientHead, upstream: answer.socket, upstreamHead: answer.head };
     const { idleTimeout: idleMs, pingInterval } = config.kubernetes.proxy;
     const pingMs = upgrade.protocol === 'websocket' ? pingInterval : undefined;
-    void relay({ ...tunnel, idleMs, pingMs, protocol: subProtocolOf(answer.headers), signal: call.signal }).then(({ sent, received }) =>
-      this.#record(open, { reason: 'End', bytesSent: sent, bytesReceived: received }),
-    );
+    const carried = relay({ ...tunnel, idleMs, pingMs, protocol: subProtocolOf(answer.headers), signal: call.signal });
+    void carried.then(({ sent: bytesSent, received: bytesReceived }) => {
+      this.#record(open, { reason: 'End', bytesSent, bytesReceived });
+      recording?.ended({ bytesSent, bytesReceived });
+    });
   }
 
   /** Records sessions in containers, whose contents the API server's audit log does not show. */

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { auditOrigin } from '../audit/audit.ts';
 import type { AuditIntake } from '../audit/audit-intake.ts';
 import { isRead } from './rules.ts';
-import { isTrue, requestedAccess, type Target } from './target.ts';
+import { isTrue, requestedAccess, type Target, type TargetResource } from './target.ts';
 
 /** Members of answers that an event tells. */
 const answered = z.object({
@@ -20,58 +20,100 @@ interface Recorder {
   now: () => Date;
 }
 
-/** The audit event of a request that writes, connects, or reads Secrets, handed on once the answer is out. */
+/** Verb and object of a request. */
+type About = { verb: string } & TargetResource;
+
+/** Bytes of a connection in both directions. */
+interface Carried {
+  bytesSent: number;
+  bytesReceived: number;
+}
+
+/** The audit events of a request that writes, connects, or reads Secrets, handed on once the answer is out. */
 export class Recording {
   readonly #target: Target;
+  readonly #intake: AuditIntake;
+  /** Members that are the same at the begin and the end of a connection. */
+  readonly #common: Omit<AuditEvent, 'auditID' | 'outcome' | 'requestReceivedTimestamp'>;
+  readonly #now: () => Date;
+  readonly #at: Date;
+  readonly #startedAt: number;
+  #isSwitched = false;
   #code: number | undefined;
   #replicasBefore: number | undefined;
   #facts: Pick<AuditEvent, 'changes'> & { name?: string | undefined } = {};
 
-  private constructor(target: Target) {
+  private constructor(ctx: Context, caller: Caller, target: Target, about: About, { auditIntake, now }: Recorder) {
+    const { requestId, source, userAgent } = auditOrigin(ctx);
+    const { identity, session, accessToken } = actorOf(caller);
+    const { verb, group, resource, subresource, namespace, name } = about;
+    const connection = connectionOf(target);
     this.#target = target;
+    this.#intake = auditIntake;
+    this.#now = now;
+    this.#at = now();
+    this.#startedAt = ctx.state.startedAt;
+    this.#common = {
+      cluster: 'local',
+      source: 'door',
+      verb,
+      user: { username: identity.name, ...(identity.uid && { uid: identity.uid }) },
+      ...(caller.viewing && { impersonatedUser: { username: caller.viewing.target.name } }),
+      sourceIPs: [source],
+      userAgent,
+      objectRef: { apiGroup: group, resource, ...(subresource && { subresource }), ...(namespace && { namespace }), ...(name && { name }) },
+      ...(connection && { connection }),
+      ...(isTrue(target.search, 'dryRun') && { dryRun: true }),
+      requestID: requestId,
+      ...(ctx.state.trace && { traceID: ctx.state.trace.id }),
+      ...(session !== undefined && { session }),
+      ...(accessToken !== undefined && { accessToken }),
+    };
   }
 
   /** Returns undefined for requests without an event. */
-  static begin(ctx: Context, caller: Caller, target: Target, { auditIntake, now }: Recorder): Recording | undefined {
-    const { resource } = target;
+  static begin(ctx: Context, caller: Caller, target: Target, recorder: Recorder): Recording | undefined {
     const access = requestedAccess(ctx.method, target);
-    if (resource === undefined || access === undefined || !isRecorded(ctx.method, target)) return undefined;
-    const recording = new Recording(target);
-    const at = now();
-    const { requestId, source, userAgent } = auditOrigin(ctx);
-    const { identity, session, accessToken } = actorOf(caller);
-    ctx.state.lifetime.onClose(() => {
-      const { name = resource.name, changes } = recording.#facts;
-      const code = recording.#code ?? receivedCode(ctx);
-      auditIntake.record({
-        auditID: randomUUID(),
-        cluster: 'local',
-        source: 'door',
-        verb: access.verb,
-        user: { username: identity.name, ...(identity.uid && { uid: identity.uid }) },
-        ...(caller.viewing && { impersonatedUser: { username: caller.viewing.target.name } }),
-        sourceIPs: [source],
-        userAgent,
-        objectRef: {
-          apiGroup: resource.group,
-          resource: resource.resource,
-          ...(resource.subresource && { subresource: resource.subresource }),
-          ...(resource.namespace && { namespace: resource.namespace }),
-          ...(name && { name }),
-        },
-        requestReceivedTimestamp: at.toISOString(),
-        milliseconds: Math.round(performance.now() - ctx.state.startedAt),
-        outcome: code < 400 ? 'success' : 'failure',
-        responseStatus: { code },
-        ...(isTrue(target.search, 'dryRun') && { dryRun: true }),
-        requestID: requestId,
-        ...(ctx.state.trace && { traceID: ctx.state.trace.id }),
-        ...(session !== undefined && { session }),
-        ...(accessToken !== undefined && { accessToken }),
-        ...(changes && { changes }),
-      });
-    });
+    if (target.resource === undefined || access === undefined || !isRecorded(ctx.method, target)) return undefined;
+    const recording = new Recording(ctx, caller, target, { ...target.resource, verb: access.verb }, recorder);
+    ctx.state.lifetime.onClose(() => recording.#record(recording.#code ?? receivedCode(ctx)));
     return recording;
+  }
+
+  #record(code: number): void {
+    if (this.#isSwitched) return;
+    const { name, changes } = this.#facts;
+    const { objectRef } = this.#common;
+    this.#intake.record({
+      ...this.#common,
+      auditID: randomUUID(),
+      objectRef: { ...objectRef, ...(name && { name }) },
+      ...(code === 101 && { stage: 'ResponseStarted' }),
+      requestReceivedTimestamp: this.#at.toISOString(),
+      milliseconds: Math.round(performance.now() - this.#startedAt),
+      outcome: code < 400 ? 'success' : 'failure',
+      responseStatus: { code },
+      ...(changes && { changes }),
+    });
+  }
+
+  /** Records the begin of a connection. */
+  switched(): void {
+    this.#record(101);
+    this.#isSwitched = true;
+  }
+
+  /** Records the end of a connection. */
+  ended({ bytesSent, bytesReceived }: Carried): void {
+    this.#intake.record({
+      ...this.#common,
+      auditID: randomUUID(),
+      stage: 'ResponseComplete',
+      connection: { ...this.#common.connection, bytesSent, bytesReceived },
+      requestReceivedTimestamp: this.#now().toISOString(),
+      milliseconds: Math.round(performance.now() - this.#startedAt),
+      outcome: 'success',
+    });
   }
 
   /** Reports whether the request sets a number of replicas. */
@@ -103,6 +145,21 @@ export class Recording {
 function isRecorded(method: string, target: Target): boolean {
   const { group, resource } = target.resource ?? {};
   return !isRead(method, target) || (group === '' && resource === 'secrets');
+}
+
+const [maxWords, maxWordLength] = [32, 256];
+const connects = ['exec', 'attach', 'portforward'];
+
+/** Returns the parameters of a connection to a container or port; undefined for other requests. */
+function connectionOf({ resource, search }: Target): AuditEvent['connection'] {
+  if (!connects.includes(resource?.subresource ?? '')) return undefined;
+  const query = new URLSearchParams(search);
+  const container = query.get('container')?.slice(0, maxWordLength);
+  const words = (name: string) => {
+    const all = query.getAll(name).slice(0, maxWords);
+    return all.length > 0 && { [name]: all.map((word) => word.slice(0, maxWordLength)) };
+  };
+  return { ...(container && { container }), ...words('command'), ...words('ports'), ...(isTrue(search, 'tty') && { tty: true }) };
 }
 
 /** Returns what a short answer in JSON tells; nothing for a refusal and for other answers. */

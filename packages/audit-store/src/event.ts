@@ -7,6 +7,16 @@ const change = z.object({
   to: z.number(),
 });
 
+/** Connection to a container or port. */
+const connection = z.object({
+  container: z.string().optional(),
+  command: z.array(z.string()).optional().describe('First 32 words, each of at most 256 characters.'),
+  tty: z.boolean().optional(),
+  ports: z.array(z.string()).optional(),
+  bytesSent: z.int().optional().describe('Bytes of the user, at the end.'),
+  bytesReceived: z.int().optional().describe('Bytes for the user, at the end.'),
+});
+
 /** Access that an AccessRequest is about. */
 const access = z.object({
   requester: z.string().describe('User who gets the role, by the name in Kubernetes.'),
@@ -46,6 +56,11 @@ export const auditEvent = z
         name: z.string().optional(),
       })
       .describe('Object of the request.'),
+    stage: z
+      .enum(['ResponseStarted', 'ResponseComplete'])
+      .optional()
+      .describe('Begin or end of a connection to a container or port. Missing for a request with one event.'),
+    connection: connection.optional(),
     requestReceivedTimestamp: z.iso.datetime().describe('Time of the request or action, RFC 3339.'),
     milliseconds: z.int().optional().describe('Time until the end of the answer.'),
     outcome: z.enum(['success', 'failure']),
@@ -55,6 +70,7 @@ export const auditEvent = z
       .describe('HTTP status of the answer; 499: the caller left before its end. Missing for an action without an answer of its own.'),
     reason: z.string().optional().describe('Reason of an action of the service, in UpperCamelCase.'),
     dryRun: z.literal(true).optional(),
+    issuer: z.string().optional().describe('Id of the issuer of a login.'),
     requestID: z.string().optional().describe('`X-Request-Id` of the request.'),
     traceID: z.string().optional(),
     session: z.string().optional().describe('Session of the user.'),

@@ -8,7 +8,7 @@ import { cheapPasswords } from '../../support/cheap-passwords.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { freePort } from '../../support/free-port.ts';
 import { addLocalUser } from '../../support/local-user.ts';
-import { startServer, type TestServer } from '../../support/server.ts';
+import { type ServerOptions, startServer, type TestServer } from '../../support/server.ts';
 import { Browser } from '../identity/browser.ts';
 import { aUser } from '../users/a-user.ts';
 import type { ApiServerBetween } from './api-server-between.ts';
@@ -20,9 +20,10 @@ export const email = 'ann@example.com';
 const password = 'Zuihitsu-84-bloom';
 
 /** Starts a service that impersonates users, with a user who can log in with a password. */
-export async function startProxy(between: ApiServerBetween): Promise<TestServer> {
+export async function startProxy(between: ApiServerBetween, options: Pick<ServerOptions, 'auditStore'> = {}): Promise<TestServer> {
   const port = await freePort();
   const server = await startServer({
+    ...options,
     between: between.start,
     config: { server: { port, publicURL: `http://127.0.0.1:${port}` }, kubernetes: { credentials: 'impersonate' } },
   });

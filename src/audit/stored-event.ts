@@ -1,0 +1,48 @@
+import { randomUUID } from 'node:crypto';
+import type { AuditEvent as StoredEvent } from '@atrium/audit-store/event.ts';
+import type { AuditEvent } from './audit.ts';
+import { type AuditAction, auditEvents } from './audit-events.ts';
+
+const apiGroup = 'auth.platform.io';
+
+interface Occasion {
+  time: Date;
+  traceID: string | undefined;
+}
+
+/** Returns the event as the audit store keeps it; undefined for an event that the store gets from another place. */
+export function storedEvent(event: AuditEvent, { time, traceID }: Occasion): StoredEvent | undefined {
+  const { audit, actor, target, outcome, code, reason, issuer, members, access, source, userAgent, requestId } = event;
+  const { action }: { readonly when: string; readonly action?: AuditAction } = auditEvents[audit];
+  if (action === undefined) return undefined;
+  const [verb = '', path = ''] = action.split(' ');
+  const [resource = '', subresource] = path.split('/');
+  return {
+    auditID: randomUUID(),
+    cluster: 'local',
+    source: 'service',
+    event: audit,
+    verb,
+    ...(actor?.name && { user: { username: actor.name, ...(actor.uid && { uid: actor.uid }) } }),
+    sourceIPs: source === undefined ? [] : [source],
+    ...(userAgent !== undefined && { userAgent }),
+    objectRef: { apiGroup, resource, ...(subresource !== undefined && { subresource }), ...(target?.name && { name: target.name }) },
+    requestReceivedTimestamp: time.toISOString(),
+    outcome,
+    ...(code !== undefined && { responseStatus: { code } }),
+    ...(reason !== undefined && { reason }),
+    ...(requestId !== undefined && { requestID: requestId }),
+    ...(traceID !== undefined && { traceID }),
+    ...(event.inSession !== undefined && { session: event.inSession }),
+    ...(event.accessToken !== undefined && { accessToken: event.accessToken }),
+    ...(issuer !== undefined && { issuer }),
+    ...(access && { access: storedAccess(access) }),
+    ...(members && { members: { ...members, names: [...members.names] } }),
+  };
+}
+
+/** Returns a copy that a store may keep. */
+const storedAccess = ({ namespaces, ...access }: NonNullable<AuditEvent['access']>): StoredEvent['access'] => ({
+  ...access,
+  ...(namespaces && { namespaces: [...namespaces] }),
+});

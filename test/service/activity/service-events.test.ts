@@ -1,0 +1,113 @@
+/** Audit events of actions of the service itself, and of connections to containers. */
+import { SqliteStore } from '@atrium/audit-store/sqlite-store.ts';
+import { expect } from 'chai';
+import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { startServer } from '../../support/server.ts';
+import { AccessRequests, aPolicy, user } from '../access-requests/support.ts';
+import { aNamespace, applyKnown } from '../bindings/support.ts';
+import { ApiServerBetween } from '../proxy/api-server-between.ts';
+import { closed, closeOpened, cookieOf, echo, email, exec, logIn, openUpgrade, startProxy } from '../proxy/support.ts';
+import { aUser, nameOf } from '../users/a-user.ts';
+
+/** Returns the events of a question, oldest first, once there are that many. */
+const eventsOf = async (store: SqliteStore, filter: Parameters<SqliteStore['list']>[0], count: number) => {
+  const { events } = await eventually(
+    () => store.list(filter, { limit: 100 }),
+    ({ events }) => events.length >= count,
+  );
+  return events.reverse();
+};
+
+describe('events of the service in the audit store', () => {
+  const server = forSuite(async () => {
+    const auditStore = await SqliteStore.open(':memory:');
+    const started = await startServer({ auditStore, config: { features: { accessRequests: true, groups: true } } });
+    const stop = async () => {
+      await started.stop();
+      await auditStore.stop();
+    };
+    return { ...started, auditStore, stop };
+  });
+
+  it('tell that a user asked for a role, got it and lost it', async () => {
+    await server.kubernetes.apply(aNamespace('shop'));
+    await applyKnown(server, ...['alice', 'bob'].map((name) => aUser(`${name}@example.com`, { subjectName: name })));
+    const access = new AccessRequests(server);
+    await access.apply(aPolicy('shop', { subjects: [user('alice')], approvers: [user('bob')] }));
+    const request = await access.asked({ as: 'alice' });
+    expect((await access.decide({ as: 'bob', headers: { 'X-Request-Id': 'decision-1' } }, request)).status).to.equal(200);
+    expect((await access.end({ as: 'alice' }, request)).status).to.equal(200);
+
+    const events = await eventsOf(server.auditStore, { requester: 'alice' }, 4);
+    expect(events.map(({ event, verb, user: by }) => [event, verb, by?.username])).to.deep.equal([
+      ['AccessRequested', 'create', 'alice'],
+      ['AccessGranted', 'update', undefined],
+      ['AccessDecided', 'update', 'bob'],
+      ['AccessEnded', 'update', 'alice'],
+    ]);
+    expect(events[2]).to.deep.include({
+      source: 'service',
+      outcome: 'success',
+      reason: 'Approved',
+      requestID: 'decision-1',
+      objectRef: { apiGroup: 'auth.platform.io', resource: 'accessrequests', subresource: 'approval', name: request.metadata.name },
+    });
+    expect(events[2]?.access).to.deep.include({ requester: 'alice', policy: 'shop', role: 'view', namespaces: ['shop'] });
+  });
+
+  it('tell changes of a user at the user, and no value', async () => {
+    const name = nameOf('alice@example.com');
+    const filter = { resource: 'users', name };
+    const before = (await server.auditStore.list(filter, { limit: 100 })).events.length;
+    const patched = await server.request(`/auth/v1/users/${name}`, {
+      method: 'PATCH',
+      as: 'admin',
+      body: { spec: { username: 'tell-tale' } },
+      headers: { 'content-type': 'application/merge-patch+json' },
+    });
+    expect(patched.status).to.equal(200);
+    const event = (await eventsOf(server.auditStore, filter, before + 1)).at(-1);
+    expect(event).to.deep.include({ source: 'service', event: 'UserPatched', verb: 'patch', outcome: 'success' });
+    expect(event?.user?.username).to.equal('admin');
+    expect(JSON.stringify(event)).not.to.include('tell-tale');
+  });
+});
+
+describe('events of a connection to a container', () => {
+  const between = new ApiServerBetween();
+  const server = forSuite(async () => {
+    const auditStore = await SqliteStore.open(':memory:');
+    const started = await startProxy(between, { auditStore });
+    const stop = async () => {
+      await started.stop();
+      await auditStore.stop();
+    };
+    return { ...started, auditStore, stop };
+  });
+  afterEach(closeOpened);
+
+  it('tell its begin, its command and its end with its bytes, in the session of the user', async () => {
+    const upstream = echo(between);
+    const browser = await logIn(server);
+    const path = `${exec}&container=cart&tty=true&command=${'x'.repeat(1000)}`;
+    const { status, socket } = await openUpgrade(server, { ...cookieOf(browser), Origin: server.url }, { path });
+    expect(status).to.equal(101);
+    await eventsOf(server.auditStore, { resource: 'pods' }, 1);
+    socket?.write('four');
+    await eventually(() => socket?.read()?.toString() ?? '', (text) => text.includes('echo'));
+    upstream[0]?.end();
+    await closed(socket);
+
+    const [begin, end] = await eventsOf(server.auditStore, { resource: 'pods' }, 2);
+    const objectRef = { apiGroup: '', resource: 'pods', subresource: 'exec', namespace: 'default', name: 'x' };
+    expect(begin).to.deep.include({ source: 'door', stage: 'ResponseStarted', objectRef, responseStatus: { code: 101 }, outcome: 'success' });
+    expect(begin?.connection).to.deep.equal({ container: 'cart', command: ['id', 'x'.repeat(256)], tty: true });
+    expect(end).to.deep.include({ source: 'door', stage: 'ResponseComplete', objectRef, requestID: begin?.requestID });
+    expect(end?.connection?.bytesSent).to.equal(4);
+    expect(end?.connection?.bytesReceived).to.be.greaterThan(4);
+    expect(begin?.session).to.match(/^s-/);
+    const logins = await eventsOf(server.auditStore, { event: 'LoginSucceeded', name: nameOf(email) }, 1);
+    expect(logins[0]?.objectRef).to.deep.include({ resource: 'users', subresource: 'sessions' });
+  });
+});
