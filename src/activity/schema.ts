@@ -11,7 +11,7 @@ const time = (what: string) =>
 const conditions = {
   cluster: equal('Cluster of the object; `local` is the one of the service.'),
   actor: equal('User who did it, by the name in Kubernetes.'),
-  requester: equal('User whose access the event is about, by the name in Kubernetes.'),
+  requester: equal('User who asked for the access, by the name in Kubernetes.'),
   source: auditEvent.shape.source.optional().describe('Source of the event.'),
   event: equal('Name of an action of the service, such as `AccessDecided`.'),
   verb: equal('Verb of RBAC, such as `delete`.'),

@@ -1,4 +1,3 @@
-import type { AuditEvent as StoredEvent } from '@atrium/audit-store/event.ts';
 import type { Bearer, Caller, Viewing } from '@atrium/http/caller.ts';
 import { printableLine } from '@atrium/http/telemetry/log.ts';
 import type { Metrics } from '@atrium/http/telemetry/metrics.ts';
@@ -7,7 +6,6 @@ import type { StatusError } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
 import type { Logger } from 'pino';
 import { type AuditField, type AuditName, auditEvents, type FieldOf, type WriteAuditName } from './audit-events.ts';
-import { storedEvent } from './stored-event.ts';
 
 /** Origin of a request. */
 export interface AuditOrigin {
@@ -59,6 +57,11 @@ interface MemberChange {
   names: readonly string[];
 }
 
+export interface Occasion {
+  time: Date;
+  traceID: string | undefined;
+}
+
 interface AuditOptions {
   /** Takes one line with its line break, e.g. to stdout. */
   write(line: string): unknown;
@@ -66,8 +69,8 @@ interface AuditOptions {
   onEvent?: ((event: AuditEvent) => void) | undefined;
   /** Receives the events about users. */
   events?: { send(event: AuditEvent): void } | undefined;
-  /** Takes the events for the audit store. */
-  intake?: { record(event: StoredEvent): void } | undefined;
+  /** Takes the events for the audit store. Never throws. */
+  keep?: ((event: AuditEvent, occasion: Occasion) => void) | undefined;
   log: Logger;
   now: () => Date;
 }
@@ -95,7 +98,7 @@ export class Audit {
   }
 
   #write(event: AuditEvent): void {
-    const { write, onEvent, events, intake, log, now } = this.#options;
+    const { write, onEvent, events, keep, log, now } = this.#options;
     const { audit, requestId, actor, source, userAgent, target, outcome, code, reason, issuer, session, members, access } = event;
     const time = now();
     const traceID = currentTraceID();
@@ -117,8 +120,7 @@ export class Audit {
       access,
     };
     onEvent?.(event);
-    const kept = intake && storedEvent(event, { time, traceID });
-    if (kept) intake?.record(kept);
+    keep?.(event, { time, traceID });
     try {
       const text = JSON.stringify(line, (_key, value) => (typeof value === 'string' ? value.slice(0, maxLength) : value));
       write(`${printableLine(text)}\n`);

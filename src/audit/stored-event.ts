@@ -1,14 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { AuditEvent as StoredEvent } from '@atrium/audit-store/event.ts';
-import type { AuditEvent } from './audit.ts';
+import type { AuditEvent, Occasion } from './audit.ts';
 import { type AuditAction, auditEvents } from './audit-events.ts';
 
 const apiGroup = 'auth.platform.io';
-
-interface Occasion {
-  time: Date;
-  traceID: string | undefined;
-}
 
 /** Returns the event as the audit store keeps it; undefined for an event that the store gets from another place. */
 export function storedEvent(event: AuditEvent, { time, traceID }: Occasion): StoredEvent | undefined {
