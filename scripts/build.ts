@@ -144,7 +144,8 @@ const service = await build({
   format: 'esm',
   // CommonJS packages in the bundle call `require`.
   banner: { js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);" },
-  entryPoints: { main: 'src/main.ts' },
+  // The worker is a program of its own, which `SqliteStore` starts by its name.
+  entryPoints: { main: 'src/main.ts', 'sqlite-worker': 'packages/audit-store/src/sqlite-worker.ts' },
   outdir: join(outdir, 'parts'),
   chunkNames: '[name]-[hash]',
   splitting: true,

@@ -115,6 +115,14 @@ async function sweep({ config: file }: { config?: string }): Promise<void> {
   log.info(await runSweep({ config, connection: await connect(config), log, writeAudit }));
 }
 
+async function auditStore({ config: file }: { config?: string }): Promise<void> {
+  const config = parseConfig(configSources(file));
+  const { openStoreServer } = await import('./audit-store.ts');
+  const server = await openStoreServer({ config, connection: await connect(config), log: await processLog(config) });
+  stopOnSignals(process, () => server.stop());
+  await server.start();
+}
+
 interface CreateAdminOptions {
   email: string;
   name: string;
@@ -175,6 +183,12 @@ program
   .description('end expired access of access requests, once; for times when no replica runs')
   .option('--config <file>', `YAML file (default: ${defaultConfig})`)
   .action(sweep);
+
+program
+  .command('audit-store')
+  .description('keep the audit events of an installation in a file, for the replicas of the service')
+  .option('--config <file>', `YAML file (default: ${defaultConfig})`)
+  .action(auditStore);
 
 program
   .command('sandbox')

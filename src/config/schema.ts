@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { accessRequestsSection } from './access-requests-section.ts';
+import { auditSection, auditStoreSection } from './audit-sections.ts';
 import { addressOrRange, hostOrAddress, httpURLWithoutQuery, objectName, origin } from './formats.ts';
 import { listsSection } from './lists-section.ts';
 import { identitySection, loginSection } from './login-sections.ts';
@@ -265,10 +266,6 @@ const log = z.strictObject({
   format: z.enum(['json', 'pretty']).default('json').describe('JSON lines, or text for a terminal.'),
 });
 
-const audit = z.strictObject({
-  kubernetesEvents: z.boolean().default(true).describe('Records audit events of an object as Kubernetes Events too.'),
-});
-
 const tracing = z.strictObject({
   otlpEndpoint: httpURLWithoutQuery()
     .optional()
@@ -300,7 +297,8 @@ export const configSchema = z.strictObject({
   features: features.prefault({}).describe('Switches of the extensions. A disabled extension answers 404.'),
   accessRequests: accessRequestsSection.prefault({}).describe('Temporary access (`features.accessRequests`).'),
   log: log.prefault({}).describe('The process log.'),
-  audit: audit.prefault({}).describe('The audit trail.'),
+  audit: auditSection.prefault({}).describe('The audit trail.'),
+  auditStore: auditStoreSection.prefault({}).describe('The process `atrium audit-store`, with the listener of `server`.'),
   tracing: tracing.prefault({}).describe('Traces of requests (OpenTelemetry).'),
 });
 

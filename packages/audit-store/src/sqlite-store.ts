@@ -14,6 +14,9 @@ interface Pending {
   reject(error: unknown): void;
 }
 
+/** In a built program the worker is a part beside this one. */
+const workerFile = import.meta.url.endsWith('.ts') ? 'sqlite-worker.ts' : 'sqlite-worker.js';
+
 /** Events in a file of SQLite, which a thread of its own reads and writes. */
 export class SqliteStore implements AuditDatabase {
   readonly #worker: Worker;
@@ -24,7 +27,7 @@ export class SqliteStore implements AuditDatabase {
   #failure: Error | undefined;
 
   private constructor(file: string) {
-    this.#worker = new Worker(new URL('sqlite-worker.ts', import.meta.url), { workerData: file, execArgv: [] });
+    this.#worker = new Worker(new URL(workerFile, import.meta.url), { workerData: file, execArgv: [] });
     this.#worker.on('message', ({ id, error, result }: { id: number; error?: unknown; result?: unknown }) => {
       const { resolve, reject } = this.#pending.get(id) ?? {};
       this.#pending.delete(id);

@@ -1,64 +1,71 @@
+import { z } from 'zod';
 import type { ChainedEvent, Checkpoint } from './chain.ts';
-import type { AuditEvent } from './event.ts';
+import { type AuditEvent, auditEvent } from './event.ts';
 
-/** Conditions that all hold. Each value is compared as it is. */
-export interface AuditFilter {
-  cluster?: string | undefined;
-  /** User who did it, not the one as whom it was done. */
-  actor?: string | undefined;
-  /** User whose access the event is about. */
-  requester?: string | undefined;
-  source?: AuditEvent['source'] | undefined;
-  /** Name of an action of the service. */
-  event?: string | undefined;
-  verb?: string | undefined;
-  apiGroup?: string | undefined;
-  resource?: string | undefined;
-  namespace?: string | undefined;
-  name?: string | undefined;
-  session?: string | undefined;
-  requestID?: string | undefined;
-  outcome?: AuditEvent['outcome'] | undefined;
-  /** Milliseconds since the epoch, inclusive. */
-  from?: number | undefined;
-  /** Milliseconds since the epoch, exclusive. */
-  to?: number | undefined;
-}
+const equal = () => z.string().optional();
+const milliseconds = () => z.int().optional();
+
+/** Conditions that all hold. Each value is compared as it is. An unknown condition is refused: ignoring it would show more events. */
+export const auditFilter = z.strictObject({
+  cluster: equal(),
+  actor: equal().describe('User who did it, not the one as whom it was done.'),
+  requester: equal().describe('User who gets the access of the event.'),
+  source: auditEvent.shape.source.optional(),
+  event: equal().describe('Name of an action of the service.'),
+  verb: equal(),
+  apiGroup: equal(),
+  resource: equal(),
+  namespace: equal(),
+  name: equal(),
+  session: equal(),
+  requestID: equal(),
+  outcome: auditEvent.shape.outcome.optional(),
+  from: milliseconds().describe('Milliseconds since the epoch, inclusive.'),
+  to: milliseconds().describe('Milliseconds since the epoch, exclusive.'),
+});
+
+export type AuditFilter = z.output<typeof auditFilter>;
 
 /** Place in the order of events, newest first: the last event of a page. */
-export interface AuditPlace {
-  time: number;
-  sequence: number;
-}
+export const auditPlace = z.strictObject({ time: z.int(), sequence: z.int() });
+
+export type AuditPlace = z.output<typeof auditPlace>;
+
+export const auditPage = z.object({
+  events: z.array(auditEvent),
+  last: auditPlace.optional().describe('Undefined at the end of the events.'),
+});
 
 export interface AuditPage {
   events: AuditEvent[];
   /** Undefined at the end of the events. */
-  last: AuditPlace | undefined;
+  last?: AuditPlace | undefined;
 }
 
 /** Value by which events are counted. */
-export type AuditDimension = 'hour' | 'actor' | 'verb' | 'object';
+export const auditDimension = z.enum(['hour', 'actor', 'verb', 'object']);
+
+export type AuditDimension = z.output<typeof auditDimension>;
 
 /** Number of the events that share a value. */
-export interface AuditCount {
-  /** Begin of the hour, in milliseconds since the epoch. */
-  hour?: number | undefined;
-  actor?: string | undefined;
-  verb?: string | undefined;
-  object?: AuditEvent['objectRef'] | undefined;
-  count: number;
-  failures: number;
-}
+export const auditCount = z.object({
+  hour: milliseconds().describe('Begin of the hour, in milliseconds since the epoch.'),
+  actor: equal(),
+  verb: equal(),
+  object: auditEvent.shape.objectRef.optional(),
+  count: z.int(),
+  failures: z.int(),
+});
 
-export interface AuditCounts {
-  /** Hours from the newest on; other values by their number, the largest first. */
-  counts: AuditCount[];
-  /** Number of the counted events. */
-  total: number;
-  /** Time of the oldest counted event; set where older events may not be counted. */
-  oldest?: number | undefined;
-}
+export type AuditCount = z.output<typeof auditCount>;
+
+export const auditCounts = z.object({
+  counts: z.array(auditCount).describe('Hours from the newest on; other values by their number, the largest first.'),
+  total: z.int().describe('Number of the counted events.'),
+  oldest: milliseconds().describe('Time of the oldest counted event; set where older events may not be counted.'),
+});
+
+export type AuditCounts = z.output<typeof auditCounts>;
 
 export interface AuditStore {
   /** Resolves when all events are on disk. An event whose `auditID` is known is ignored, so that a batch can be sent again. */

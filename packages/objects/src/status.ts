@@ -233,7 +233,7 @@ export const internalError = (text = 'the request could not be completed', optio
 export const notImplemented = (what: string) => new StatusError(501, 'NotImplemented', `the embedded cluster does not implement ${what}`);
 
 /** Name of a dependency in messages to callers. */
-export type Dependency = 'kubernetes' | 'identity provider' | 'directory' | 'the plugin';
+export type Dependency = 'kubernetes' | 'identity provider' | 'directory' | 'the plugin' | 'the audit store';
 
 /** 503: a dependency cannot be reached, or its answer is invalid. */
 export const serviceUnavailable = (dependency: Dependency, options: ErrorOptions & { retryAfterSeconds?: number } = {}) => {

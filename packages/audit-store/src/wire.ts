@@ -1,0 +1,25 @@
+/** Calls of a store over HTTP: bodies of requests and answers. */
+import { z } from 'zod';
+import { auditEvent } from './event.ts';
+import { auditDimension, auditFilter, auditPlace } from './store.ts';
+
+/** Events in one request. The reader of JSON bodies bounds names, values and signs, of which an event has some hundred. */
+export const maxEvents = 200;
+/** Bytes of a request. A single event has 64 KiB at most, because its texts come from the head of a request. */
+export const maxBodyBytes = 4 * 1024 * 1024;
+/** Events in one answer. */
+export const maxListed = 1_000;
+
+/** Members that a newer replica knows are kept. */
+export const appendBody = z.strictObject({ events: z.array(auditEvent.loose()).min(1).max(maxEvents) });
+
+export const queryBody = z.strictObject({
+  filter: auditFilter,
+  limit: z.int().min(1).max(maxListed),
+  before: auditPlace.optional(),
+});
+
+export const countBody = z.strictObject({ filter: auditFilter, by: auditDimension });
+
+/** Name of the store in the tokens of its callers. */
+export const storeAudience = 'atrium-audit-store';

@@ -1,0 +1,55 @@
+import type { AuditStore } from '@atrium/audit-store/store.ts';
+import type { Counter, Metrics } from '@atrium/http/telemetry/metrics.ts';
+import { StatusError, serviceUnavailable } from '@atrium/objects/status.ts';
+
+/** A store whose failures are answered with 503, and told by a check and metrics. */
+export class ReportedStore implements AuditStore {
+  readonly #store: AuditStore;
+  readonly #appended: Counter<'outcome'>;
+  #failure: string | undefined;
+
+  constructor(store: AuditStore, metrics: Metrics) {
+    this.#store = store;
+    this.#appended = metrics.counter({
+      name: 'atrium_audit_store_events_total',
+      help: 'Events that replicas handed to the audit store, by outcome (stored, failed).',
+      labelNames: ['outcome'],
+    });
+  }
+
+  /** Returns the reason why the last call failed, undefined if it did not. */
+  readonly failure = (): string | undefined => this.#failure;
+
+  async append(...[events]: Parameters<AuditStore['append']>): Promise<void> {
+    try {
+      await this.#reported(this.#store.append(events));
+      this.#appended.inc({ outcome: 'stored' }, events.length);
+    } catch (error) {
+      this.#appended.inc({ outcome: 'failed' }, events.length);
+      throw error;
+    }
+  }
+
+  list(...query: Parameters<AuditStore['list']>): ReturnType<AuditStore['list']> {
+    return this.#reported(this.#store.list(...query));
+  }
+
+  count(...query: Parameters<AuditStore['count']>): ReturnType<AuditStore['count']> {
+    return this.#reported(this.#store.count(...query));
+  }
+
+  stop(): Promise<void> {
+    return this.#store.stop();
+  }
+
+  async #reported<T>(call: Promise<T>): Promise<T> {
+    try {
+      const result = await call;
+      this.#failure = undefined;
+      return result;
+    } catch (error) {
+      this.#failure = error instanceof Error ? error.message : 'unknown error';
+      throw error instanceof StatusError ? error : serviceUnavailable('the audit store', { cause: error });
+    }
+  }
+}

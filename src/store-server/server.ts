@@ -1,0 +1,89 @@
+import type { AuditStore } from '@atrium/audit-store/store.ts';
+import { maxBodyBytes, storeAudience } from '@atrium/audit-store/wire.ts';
+import { tokensOnly } from '@atrium/http/authenticator.ts';
+import { ClientAddresses } from '@atrium/http/client-address.ts';
+import { Health } from '@atrium/http/health.ts';
+import { Listener } from '@atrium/http/listener.ts';
+import { requestChain } from '@atrium/http/request-listener.ts';
+import { Metrics } from '@atrium/http/telemetry/metrics.ts';
+import type { Connection } from '@atrium/kubernetes/connection.ts';
+import { KubernetesClient } from '@atrium/kubernetes/kubernetes-client.ts';
+import type { Logger } from 'pino';
+import type { Config } from '../config/schema.ts';
+import { scrapeOperation } from '../meta/about.ts';
+import { reportCertificate } from '../meta/metrics.ts';
+import { StoreCallers } from './callers.ts';
+import { ReportedStore } from './reported-store.ts';
+import { storeOperations } from './routes.ts';
+
+interface StoreServerOptions {
+  config: Config;
+  /** The API server, which reviews the tokens of callers. */
+  connection: Connection;
+  /** Stopped with the server. */
+  store: AuditStore;
+  log: Logger;
+}
+
+/** A store behind HTTP: a port for replicas of the service, and one for probes and metrics. */
+export class StoreServer {
+  readonly #log: Logger;
+  readonly #graceMs: number;
+  readonly #health = new Health();
+  readonly #apiServer: KubernetesClient;
+  readonly #store: ReportedStore;
+  readonly #public: Listener;
+  readonly #internal: Listener;
+
+  constructor({ config, connection, store, log }: StoreServerOptions) {
+    const { server, kubernetes, auditStore } = config;
+    const metrics = new Metrics();
+    this.#log = log;
+    this.#graceMs = server.shutdownGrace;
+    this.#store = new ReportedStore(store, metrics);
+    this.#apiServer = new KubernetesClient({ connection, requestTimeoutMs: kubernetes.requestTimeout, metrics, log });
+    const { asService: client } = this.#apiServer;
+    const now = () => client.serverClock.now();
+    const callers = new StoreCallers({ client, audience: storeAudience, accounts: auditStore.callers, metrics, now });
+    this.#health.add({ name: 'store', critical: false, failure: this.#store.failure });
+    this.#health.add({ name: 'kubernetes', critical: false, failure: () => this.#apiServer.failure() });
+    reportCertificate(metrics, 'server', () => this.#public.certificate);
+    const shared = {
+      authenticator: { ...tokensOnly(callers.identify), identified: callers.identified },
+      addresses: new ClientAddresses([], log),
+      basePath: '',
+      bodyLimit: maxBodyBytes,
+      corsOrigins: [],
+      requestTimeoutMs: server.requestTimeout,
+      maxInFlight: server.maxInFlight,
+      log,
+      metrics,
+      isStopping: this.#health.isStopping,
+    };
+    const listens = { host: server.host, requestTimeoutMs: server.requestTimeout };
+    const chain = requestChain({ ...shared, operations: storeOperations(this.#store, callers) });
+    this.#public = new Listener(chain.listener, { ...listens, port: server.port, tls: server.tls });
+    const internal = requestChain({
+      ...shared,
+      operations: [...this.#health.operations({ showsReasons: true }), scrapeOperation(metrics)],
+    });
+    this.#internal = new Listener(internal.listener, { ...listens, port: server.metricsPort });
+  }
+
+  async start(): Promise<{ port: number; metricsPort: number }> {
+    const metricsPort = await this.#internal.start();
+    const port = await this.#public.start();
+    this.#log.info({ port, metricsPort }, 'audit store is listening');
+    return { port, metricsPort };
+  }
+
+  /** Finishes requests in flight within `server.shutdownGrace`. Their events are on disk when they are answered. */
+  async stop(): Promise<void> {
+    this.#health.stop();
+    const cutConnections = await this.#public.stop(this.#graceMs);
+    await this.#internal.stop(0);
+    await this.#apiServer.close();
+    await this.#store.stop();
+    this.#log.info({ cutConnections }, 'audit store has stopped');
+  }
+}
