@@ -166,10 +166,17 @@ export class App {
   static async unreachable(config: Config, connection: Connection): Promise<{ path: string; message: string }[]> {
     const features = App.#unstarted(config, connection).#features;
     try {
-      const [server, issuers] = await Promise.all([features.serverProblem(), features.unreachableIssuers()]);
+      const [server, issuers, store] = await Promise.all([
+        features.serverProblem(),
+        features.unreachableIssuers(),
+        features.auditStoreProblem(),
+      ]);
       return [
         ...(server === undefined ? [] : [{ path: 'kubernetes', message: `the API server at ${connection.server} ${server}` }]),
         ...issuers.map(({ path, issuer, reason }) => ({ path, message: `the issuer ${issuer} cannot be reached (${reason})` })),
+        ...(store === undefined
+          ? []
+          : [{ path: 'audit.store.url', message: `the audit store at ${config.audit.store?.url} does not answer (${store})` }]),
       ];
     } finally {
       await features.stop();

@@ -14,6 +14,7 @@ import { followsNamespaces } from './access/namespaces.ts';
 import { watchAccess } from './access-requests/access-requests.ts';
 import { Audit, loginCounter } from './audit/audit.ts';
 import { AuditIntake } from './audit/audit-intake.ts';
+import { RemoteStore } from './audit/remote-store.ts';
 import { storedEvent } from './audit/stored-event.ts';
 import { watchUserBindings } from './bindings/bindings.ts';
 import { embeddedIssuerOf, embeddedLoginOf, issuersOf } from './config/issuers.ts';
@@ -39,7 +40,7 @@ export interface ProcessContext {
   log: Logger;
   /** Takes the lines of the audit trail. Default: drops them. */
   writeAudit?: (line: string) => unknown;
-  /** Keeps the events of requests. Default: they are not kept. */
+  /** Keeps the events of requests. Default: the store of `audit.store.url`; without it they are not kept. */
   auditStore?: AuditStore;
   /** Passwords of users. Default: hashed at the cost of production. */
   passwords?: Passwords;
@@ -64,7 +65,7 @@ const pageLifetimeMs = 60_000;
 
 /** Creates the services that all features share. */
 function createServices(context: ProcessContext) {
-  const { config, connection, log, writeAudit = () => undefined, auditStore, wallClock, clock = () => performance.now() } = context;
+  const { config, connection, log, writeAudit = () => undefined, wallClock, clock = () => performance.now() } = context;
   const metrics = new Metrics();
   const { requestTimeout, accessCache } = config.kubernetes;
   const apiServer = new KubernetesClient({ connection, requestTimeoutMs: requestTimeout, metrics, log, ...(wallClock && { wallClock }) });
@@ -77,6 +78,8 @@ function createServices(context: ProcessContext) {
   const { explain, explorer, accessRequests } = config.features;
   const keepsRules = followsNamespaces(config) || explain || explorer || accessRequests;
   const rbac = new RbacWatch({ client, metrics, log }, { onChange: () => access.clear(), keepsRules });
+  const remoteStore = config.audit.store && new RemoteStore(config.audit.store);
+  const auditStore = context.auditStore ?? remoteStore;
   const pages = new SharedBound({ maxBytes: maxPageBytes, lifetimeMs: pageLifetimeMs });
   reportCache(metrics, 'pages', () => pages.size);
   const auditIntake = auditStore && new AuditIntake({ store: auditStore, metrics, log });
@@ -103,12 +106,12 @@ function createServices(context: ProcessContext) {
     pages,
     longRequests: new LongRequests({ access, rbac, now, clock }),
   };
-  return { services, events };
+  return { services, events, auditStore, remoteStore };
 }
 
 /** Creates the shared state of the features: the services, user records and groups. */
 export function createBase(context: ProcessContext) {
-  const { services, events } = createServices(context);
+  const { services, events, auditStore, remoteStore } = createServices(context);
   const { connection } = context;
   const { config } = services;
   const watched = watchUsers(services);
@@ -121,6 +124,8 @@ export function createBase(context: ProcessContext) {
     accounts: watched.accounts,
     naming: { claims: embeddedLoginOf(config).claims, embeddedIssuer: embeddedIssuerOf(config) },
     events,
+    auditStore,
+    remoteStore,
     watched,
     watchedGroups,
     localGroups: watchedGroups?.localGroups ?? noLocalGroups,

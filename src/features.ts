@@ -58,6 +58,8 @@ export interface Features {
   working(): Readonly<Record<string, boolean>>;
   /** Returns the issuers that cannot be reached, with the reason. */
   unreachableIssuers: Issuers['unreachable'];
+  /** Returns the reason why the audit store takes no questions; undefined if it does, or if there is none. */
+  auditStoreProblem(): Promise<string | undefined>;
   /** Returns the reason why the API server does not answer the service's own account; undefined if it does. */
   serverProblem(): Promise<string | undefined>;
   /** Starts the watches. */
@@ -137,7 +139,8 @@ export function createFeatures(context: ProcessContext): Features {
     namespaces ?? {},
     lists,
     createUsage(services, lists.service, context.earlierUsage),
-    createActivity(services, context.auditStore),
+    createActivity(services, base.auditStore),
+    base.remoteStore ? { stop: () => base.remoteStore?.stop() } : {},
     createSearch(services, { users: base.watched.collection, groups: base.watchedGroups?.collection, lists: lists.service, workloads }),
     identity ?? {},
     config.features.kubernetesProxy ? createProxy(services, authenticator) : {},
@@ -153,7 +156,7 @@ export function createFeatures(context: ProcessContext): Features {
     checks: features.flatMap(({ checks = [] }) => checks),
     staticPaths: () => console.staticPaths(),
     working: workingFeatures(
-      { ...config.features, audit: context.auditStore !== undefined },
+      { ...config.features, audit: base.auditStore !== undefined },
       {
         accessTokens: accessTokens?.cache,
         groups: base.watchedGroups?.collection.cache,
@@ -162,6 +165,7 @@ export function createFeatures(context: ProcessContext): Features {
       },
     ),
     serverProblem: () => serverProblem(services.client),
+    auditStoreProblem: async () => base.remoteStore?.problem(),
     unreachableIssuers: async () => issuers?.unreachable() ?? [],
     async start() {
       for (const feature of features) await feature.start?.();

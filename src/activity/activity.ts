@@ -5,11 +5,13 @@ import { activityOperations } from './routes.ts';
 import { ActivityService } from './service.ts';
 
 /** @param store undefined for an installation that keeps no events */
-export function createActivity(services: Services, store: AuditStore | undefined): Pick<Feature, 'operations' | 'stop'> {
+export function createActivity(services: Services, store: AuditStore | undefined): Pick<Feature, 'operations' | 'checks' | 'stop'> {
+  const { auditIntake } = services;
   return {
     operations: activityOperations(new ActivityService(services, store)),
+    checks: auditIntake ? [{ name: 'auditStore', critical: false, failure: auditIntake.failure }] : [],
     async stop() {
-      await services.auditIntake?.stop();
+      await auditIntake?.stop();
     },
   };
 }

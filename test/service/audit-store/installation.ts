@@ -1,0 +1,71 @@
+/** An audit store for a service of the tests, on a port that the service knows before the store runs. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createLog } from '@atrium/http/telemetry/log.ts';
+import { stringify } from 'yaml';
+import { openStoreServer } from '../../../src/audit-store.ts';
+import { parseConfig } from '../../../src/config/load.ts';
+import type { StoreServer } from '../../../src/store-server/server.ts';
+import { serviceNamespace } from '../../support/cluster-admin.ts';
+import { freePort } from '../../support/free-port.ts';
+import { connectionWith } from '../../support/installed-cluster.ts';
+import { type ServerOptions, startServer, type TestServer } from '../../support/server.ts';
+
+const serviceAccount = `system:serviceaccount:${serviceNamespace}:atrium`;
+
+/** A service with a store beside it, which a test stops and starts. */
+export interface Installation extends TestServer {
+  storeURL: string;
+  storeMetricsURL(): string;
+  /** Issues a token of an account of the service's namespace. */
+  accountToken(audience: string | undefined, account?: string): Promise<string>;
+  startStore(): Promise<void>;
+  stopStore(): Promise<void>;
+}
+
+export async function withAuditStore({ config, ...options }: ServerOptions = {}): Promise<Installation> {
+  const directory = await mkdtemp(join(tmpdir(), 'atrium-audit-'));
+  const tokenFile = join(directory, 'token');
+  const port = await freePort();
+  const storeURL = `http://127.0.0.1:${port}`;
+  await writeFile(tokenFile, 'none');
+  const server = await startServer({ ...options, config: { ...config, audit: { store: { url: storeURL, tokenFile } } } });
+  const accountToken = async (audience: string | undefined, account = 'atrium') => {
+    const spec = { expirationSeconds: 7200, ...(audience !== undefined && { audiences: [audience] }) };
+    const path = `/api/v1/namespaces/${serviceNamespace}/serviceaccounts/${account}/token`;
+    const { body } = await server.kubernetes.call('POST', path, { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec });
+    return (body as { status: { token: string } }).status.token;
+  };
+  await writeFile(tokenFile, await accountToken('atrium-audit-store'));
+  let running: { store: StoreServer; metricsPort: number } | undefined;
+  const stopStore = async () => {
+    await running?.store.stop();
+    running = undefined;
+  };
+  return {
+    ...server,
+    storeURL,
+    storeMetricsURL: () => `http://127.0.0.1:${running?.metricsPort}`,
+    accountToken,
+    async startStore() {
+      const store = await openStoreServer({
+        config: parseConfig({
+          yaml: stringify({
+            server: { host: '127.0.0.1', port, metricsPort: 0 },
+            auditStore: { databaseFile: join(directory, 'audit.db'), callers: [serviceAccount] },
+          }),
+        }),
+        connection: connectionWith(await server.token('admin'), server.cluster),
+        log: createLog({ level: 'silent', format: 'json' }),
+      });
+      running = { store, ...(await store.start()) };
+    },
+    stopStore,
+    async stop() {
+      await server.stop();
+      await stopStore();
+      await rm(directory, { recursive: true });
+    },
+  };
+}
