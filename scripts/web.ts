@@ -14,9 +14,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
-import { build, createServer, type InlineConfig, type Plugin } from 'vite';
+import type { InlineConfig, Plugin } from 'vite';
 import { z } from 'zod';
-import { bundlePlugin, writeChecksum } from './bundle-plugin.ts';
 import { textPacks } from './text-packs.ts';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
@@ -222,6 +221,8 @@ async function stampOfBuild(stamp: string): Promise<string> {
 
 /** Builds into a separate folder, and then moves it in one step to where it is served from: two builds at once end as one of them. */
 async function makeConsole(stamp: string): Promise<void> {
+  // Each start of mocha runs this script, and seldom builds.
+  const [{ build }, { bundlePlugin, writeChecksum }] = await Promise.all([import('vite'), import('./bundle-plugin.ts')]);
   console.log('Building the console …');
   await writeTypes();
   const made = await mkdtemp(join(web, '.dist-'));
@@ -335,6 +336,7 @@ async function serve(): Promise<void> {
   await writeTypes();
   const passedOn = ['/api', '/apis', '/auth', '/identity', '/openapi', '/plugins', '/docs', '/version'];
   const proxy = Object.fromEntries(passedOn.map((path) => [path, { target: service, ws: true }]));
+  const { createServer } = await import('vite');
   const server = await createServer({ ...config, base: '/', server: { host: '127.0.0.1', port: 5173, strictPort: true, proxy } });
   await server.listen();
   server.printUrls();
