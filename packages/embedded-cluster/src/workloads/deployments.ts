@@ -4,11 +4,11 @@
  * @see https://kubernetes.io/docs/concepts/workloads/controllers/deployment/
  */
 
-import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { type Component, ownerReference } from '../component.ts';
 import { keyOf, timestamp } from '../objects.ts';
 import { type Condition, collections, conditionOf, conditionSince, type Deployment, type PodTemplate, type ReplicaSet } from './shapes.ts';
+import { templateHash } from './template-hash.ts';
 
 const hashLabel = 'pod-template-hash';
 const revisionKey = 'deployment.kubernetes.io/revision';
@@ -79,7 +79,7 @@ function withRevision(component: Component, deployment: Deployment, old: Replica
   const { name, namespace } = deployment.metadata;
   const annotations = { ...old?.metadata.annotations, [revisionKey]: String(revision), ...copiedAnnotations(deployment) };
   if (old !== undefined) return component.update(collections.replicaSets, { ...old, metadata: { ...old.metadata, annotations } });
-  const id = hash('sha256', JSON.stringify(template)).slice(0, 10);
+  const id = templateHash(template);
   const labels = { ...template.metadata?.labels, [hashLabel]: id };
   const set = {
     metadata: { name: `${name}-${id}`, labels, annotations, ownerReferences: [ownerReference(deployment)] },

@@ -1,9 +1,9 @@
 /** The history of StatefulSets and DaemonSets: a ControllerRevision for each template, as kube-controller-manager makes them. */
 
-import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { type Component, ownerReference } from '../component.ts';
 import { type ControllerRevision, collections, type DaemonSet, type Pod, type StatefulSet } from './shapes.ts';
+import { templateHash } from './template-hash.ts';
 
 const hashLabel = 'controller-revision-hash';
 
@@ -29,7 +29,7 @@ export function currentRevision(component: Component, set: StatefulSet | DaemonS
 
 function create(component: Component, set: StatefulSet | DaemonSet, data: ControllerRevision['data'], revision: number) {
   const { name, namespace, annotations } = set.metadata;
-  const id = hash('sha256', JSON.stringify([set.kind, data])).slice(0, 10);
+  const id = templateHash([set.kind, data]);
   const label = set.kind === 'StatefulSet' ? 'controller.kubernetes.io/hash' : hashLabel;
   const labels = { ...set.spec.template.metadata?.labels, [label]: id };
   const metadata = { name: `${name}-${id}`, labels, ownerReferences: [ownerReference(set)], ...(annotations && { annotations }) };
