@@ -4,6 +4,7 @@
  * @see https://prometheus.io/docs/prometheus/latest/querying/basics/
  * @see https://github.com/google/cadvisor/blob/master/docs/storage/prometheus.md
  */
+import { podNames } from '@atrium/objects/pod-names.ts';
 import type { PodsTarget } from './schema.ts';
 
 /** Queries of one history; each returns at most one series. @param window of rates, such as `5m` */
@@ -12,22 +13,9 @@ export type Series = Readonly<Record<'cpu' | 'memory' | 'count' | 'measured', (w
 /** Quotes a text as a string of PromQL. */
 const quoted = (text: string): string => `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')}"`;
 
-const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
-
-/** Letters of generated names (k8s.io/apimachinery, `rand.SafeEncodeString`). */
-const random = '[bcdfghjklmnpqrstvwxz2456789]';
-
-/** Suffixes of the pods of a workload. cAdvisor does not know the labels of pods. */
-const suffixes: Readonly<Record<Exclude<NonNullable<PodsTarget['of']>['resource'], 'pods'>, string>> = {
-  deployments: `-${random}{1,10}-${random}{5}`,
-  replicasets: `-${random}{5}`,
-  daemonsets: `-${random}{5}`,
-  statefulsets: '-[0-9]+',
-  jobs: `(-[0-9]+)?-${random}{5}`,
-};
-
+/** cAdvisor does not know the labels of pods. */
 const podMatcher = (of: NonNullable<PodsTarget['of']>): string =>
-  of.resource === 'pods' ? `pod=${quoted(of.name)}` : `pod=~${quoted(escaped(of.name) + suffixes[of.resource])}`;
+  of.resource === 'pods' ? `pod=${quoted(of.name)}` : `pod=~${quoted(podNames(of.resource, of.name))}`;
 
 const cpuCounter = 'container_cpu_usage_seconds_total';
 const workingSet = 'container_memory_working_set_bytes';

@@ -10,13 +10,14 @@ export type Absence = (typeof absences)[number];
 /** Resources that metrics-server measures. */
 export type Measured = 'pods' | 'nodes';
 
-/** Kinds whose pods are found by their selector, with the API group of each. */
+/** Kinds of workloads, with the API group of each. */
 export const workloadGroups = {
   deployments: 'apps',
   replicasets: 'apps',
   statefulsets: 'apps',
   daemonsets: 'apps',
   jobs: 'batch',
+  cronjobs: 'batch',
 } as const;
 type WorkloadResource = keyof typeof workloadGroups;
 const resources = ['pods', ...(Object.keys(workloadGroups) as WorkloadResource[])] as const;

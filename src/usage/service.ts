@@ -4,6 +4,7 @@ import { timestamp, timestampOf } from '@atrium/kubernetes/clock.ts';
 import type { KubernetesClient } from '@atrium/kubernetes/kubernetes-client.ts';
 import { CallerResource } from '@atrium/kubernetes/resource-client.ts';
 import { labelSelector, selectorText } from '@atrium/objects/labels.ts';
+import { namedAfter } from '@atrium/objects/pod-names.ts';
 import { partsOf } from '@atrium/objects/reader.ts';
 import { parseLabelSelector } from '@atrium/objects/selectors.ts';
 import { badParameter } from '@atrium/objects/status.ts';
@@ -107,7 +108,13 @@ export class UsageService {
     if (of.resource === 'pods') return (name) => name === of.name;
     const type = { group: workloadGroups[of.resource], version: 'v1', resource: of.resource };
     const workload = new CallerResource(this.#apiServer.asCaller(caller), { type, kind: of.resource, namespace });
-    const selector = labelSelector.safeParse(partsOf(await workload.get(of.name, signal)).spec?.selector);
+    const found = await workload.get(of.name, signal);
+    // A CronJob has no selector.
+    if (of.resource === 'cronjobs') {
+      const isOwn = namedAfter(of.resource, of.name);
+      return (name) => isOwn('Pod', name);
+    }
+    const selector = labelSelector.safeParse(partsOf(found).spec?.selector);
     const text = selector.success ? selectorText(selector.data) : '';
     if (text === '') return () => false;
     const matches = parseLabelSelector(text);

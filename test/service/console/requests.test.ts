@@ -24,7 +24,22 @@ describe('the requests of pods in the console', () => {
   });
 
   it('are printed with the suffixes of Kubernetes', () => {
-    expect([0, 0.25, 1.5, 16].map((value) => quantityText('cpu', value))).to.deep.equal(['0', '250m', '1.5', '16']);
-    expect([512, 64 * 1024 ** 2, 1.5 * 1024 ** 3].map((value) => quantityText('memory', value))).to.deep.equal(['512', '64Mi', '1.5Gi']);
+    expect([0, 0.25, 1.5, 16].map((value) => quantityText('cpu', value, 'en'))).to.deep.equal(['0', '250m', '1.5', '16']);
+    expect([512, 64 * 1024 ** 2, 1.5 * 1024 ** 3].map((value) => quantityText('memory', value, 'en'))).to.deep.equal([
+      '512',
+      '64Mi',
+      '1.5Gi',
+    ]);
+  });
+
+  it('have the decimal sign of the language, and no sign between thousands', () => {
+    const printed = (language: string) => [
+      quantityText('cpu', 1.5, language),
+      quantityText('cpu', 1200, language),
+      quantityText('memory', 1.5 * 1024 ** 3, language),
+      quantityText('memory', 1023.4 * 1024 ** 2, language),
+    ];
+    expect(printed('de')).to.deep.equal(['1,5', '1200', '1,5Gi', '1023Mi']);
+    expect(printed('zh')).to.deep.equal(['1.5', '1200', '1.5Gi', '1023Mi']);
   });
 });

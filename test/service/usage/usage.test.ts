@@ -14,6 +14,8 @@ metricsServer.items = {
     aPodMetrics('shop', 'web-b', ofWeb, { cpu: '250000000n', memory: '81920Ki' }),
     aPodMetrics('shop', 'db-0', { app: 'db' }, { cpu: '1', memory: '1Gi' }),
     aPodMetrics('shop', 'unread', { app: 'web' }, { cpu: 'a lot', memory: '1Gi' }),
+    aPodMetrics('shop', 'backup-29403360-x7k2p', { 'batch.kubernetes.io/job-name': 'backup-29403360' }, { cpu: '2', memory: '2Gi' }),
+    aPodMetrics('shop', 'backup-full-29403360-x7k2p', {}, { cpu: '4', memory: '4Gi' }),
     aPodMetrics('shop-2', 'web-a', ofWeb, { cpu: '8', memory: '8Gi' }),
   ],
   nodes: [aNodeMetrics('one', { cpu: '1500m', memory: '2Gi' }), aNodeMetrics('two', { cpu: '500m', memory: '1Gi' })],
@@ -41,13 +43,23 @@ const deployment = {
   },
 };
 
+const cronJob = {
+  apiVersion: 'batch/v1',
+  kind: 'CronJob',
+  metadata: { name: 'backup', namespace: 'shop' },
+  spec: {
+    schedule: '0 2 * * *',
+    jobTemplate: { spec: { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'backup', image: 'backup:1' }] } } } },
+  },
+};
+
 const readsMetrics = (verbs: string[], resources: string[]) => [{ apiGroups: ['metrics.k8s.io'], resources, verbs }];
 const objects = [
   aNamespace('shop'),
   aNamespace('shop-2'),
   aRole(
     'metrics',
-    [...readsMetrics(['get', 'list'], ['pods']), { apiGroups: ['apps'], resources: ['deployments'], verbs: ['get'] }],
+    [...readsMetrics(['get', 'list'], ['pods']), { apiGroups: ['apps', 'batch'], resources: ['deployments', 'cronjobs'], verbs: ['get'] }],
     'shop',
   ),
   aBinding('alice-metrics', { role: 'metrics', roleKind: 'Role', to: 'User:alice', namespace: 'shop' }),
@@ -78,7 +90,7 @@ describe('usage of the last hour', () => {
   };
 
   before(async () => {
-    await server.kubernetes.apply(deployment);
+    await server.kubernetes.apply(deployment, cronJob);
     await eventually(
       () => get('namespaces/shop'),
       ({ body }) => body.points?.length === 1,
@@ -95,7 +107,13 @@ describe('usage of the last hour', () => {
 
   it('is the sum of the pods that the selector of a workload finds, and of all pods of a namespace', async () => {
     expect(await figures('namespaces/shop/deployments/web')).to.deep.equal({ count: 2, cpu: 0.4, memory: 160 * 1024 ** 2 });
-    expect(await figures('namespaces/shop')).to.deep.equal({ count: 3, cpu: 1.4, memory: (160 + 1024) * 1024 ** 2 });
+    expect(await figures('namespaces/shop')).to.deep.equal({ count: 5, cpu: 7.4, memory: (160 + 7 * 1024) * 1024 ** 2 });
+  });
+
+  it('is the sum of the pods of all Jobs that the name of a CronJob finds', async () => {
+    expect(await figures('namespaces/shop/cronjobs/backup')).to.deep.equal({ count: 1, cpu: 2, memory: 2 * 1024 ** 3 });
+    expect((await get('namespaces/shop/cronjobs/restore')).status).to.equal(404);
+    expect((await get('namespaces/shop/cronjobs/backup', 'bob')).status).to.equal(403);
   });
 
   it('has a count of 0 and no figures for a pod that did not run, also if its figures cannot be read', async () => {

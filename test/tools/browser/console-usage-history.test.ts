@@ -13,6 +13,10 @@ interface Point {
   cpu: number | null;
 }
 
+interface Restarted {
+  status?: { containerStatuses?: { lastState: object }[] };
+}
+
 describe('usage over time in the console', () => {
   const { demo, page } = loggedIn('admin', '/');
   const open = async (path: string) => {
@@ -96,6 +100,80 @@ describe('usage over time in the console', () => {
     expect(await rows.count()).to.equal(points.length);
     const counts = await rows.locator('td:last-child').allTextContents();
     expect(counts).to.deep.equal(points.toReversed().map(({ count }) => String(count ?? 'not measured')));
+  });
+
+  /** Adds an event about a pod as the kubelet does. */
+  const addEvent = async (pod: string, type: string, message: string, at = new Date()) => {
+    const response = await fetch(`${demo.url}/api/kubernetes/api/v1/namespaces/shop/events`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${demo.person('admin').token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        ...{ apiVersion: 'v1', kind: 'Event', metadata: { generateName: 'usage-', namespace: 'shop' } },
+        involvedObject: { apiVersion: 'v1', kind: 'Pod', name: pod, namespace: 'shop' },
+        ...{ type, reason: 'BackOff', message, count: 3, firstTimestamp: at.toISOString(), lastTimestamp: at.toISOString() },
+      }),
+    });
+    expect(response.status, await response.text()).to.equal(201);
+  };
+
+  it('has events of the object and its pods on the time line, and as a table by the keyboard', async () => {
+    await page.goto(`${demo.url}/r/core/v1/pods/ns/shop`);
+    const link = page.getByRole('link', { name: /^cart-/ }).first();
+    const [name = '', path = ''] = [await link.textContent(), await link.getAttribute('href')].map((text) => text ?? '');
+    await addEvent(name, 'Warning', 'Event of this pod');
+    await addEvent('cart-db-7d9-abcde', 'Warning', 'Event of another workload');
+    await addEvent(name, 'Normal', 'Event of yesterday', new Date(Date.now() - 24 * 3600 * 1000));
+    for (const [at, others] of [
+      [path, 0],
+      ['/r/apps/v1/deployments/ns/shop/cart', 0],
+      ['/r/core/v1/namespaces/shop', 1],
+    ] as const) {
+      await open(at);
+      await section(page)
+        .getByRole('listitem')
+        .filter({ hasText: /^Warning$/ })
+        .waitFor();
+      await section(page)
+        .getByText(/^Events and restarts as a table \(\d+\)$/)
+        .focus();
+      await page.keyboard.press('Enter');
+      const table = section(page).getByRole('table', { name: 'Events and restarts' });
+      const row = table.getByRole('row').filter({ hasText: 'BackOff (3): Event of this pod' });
+      await row.waitFor();
+      expect((await row.locator('td').allTextContents()).slice(1, 3), at).to.deep.equal(['Warning', `Pod ${name}`]);
+      expect(await table.getByText('Event of another workload').count(), at).to.equal(others);
+      expect(await table.getByText('Event of yesterday').count(), at).to.equal(0);
+      expect(await barriers(page), at).to.deep.equal([]);
+    }
+  });
+
+  it('has the restarts of containers on the pages of the pod and its workload', async () => {
+    const ended = new Date(Date.now() - 600_000).toISOString();
+    await page.route(/\/pods(\/cart-[^/?]*)?(\?.*)?$/, async (route) => {
+      const response = await route.fetch();
+      const body = (await response.json()) as { items?: Restarted[] } & Restarted;
+      for (const { status } of [...(body.items ?? []), body])
+        for (const container of status?.containerStatuses ?? [])
+          container.lastState = { terminated: { finishedAt: ended, reason: 'OOMKilled', exitCode: 137 } };
+      await route.fulfill({ response, json: body });
+    });
+    await open('/r/apps/v1/deployments/ns/shop/cart');
+    await section(page)
+      .getByRole('listitem')
+      .filter({ hasText: /^Container ended$/ })
+      .waitFor();
+    await section(page)
+      .getByText(/^Events and restarts as a table/)
+      .click();
+    await section(page).getByRole('table', { name: 'Events and restarts' }).getByText('cart: OOMKilled').first().waitFor();
+    await page.unroute(/\/pods(\/cart-[^/?]*)?(\?.*)?$/);
+  });
+
+  it('is shown for a CronJob and its Jobs', async () => {
+    await page.goto(`${demo.url}/r/batch/v1/cronjobs`);
+    const path = await page.locator('td a[href*="/cronjobs/ns/"]').first().getAttribute('href');
+    await open(path ?? '');
+    expect(await barriers(page)).to.deep.equal([]);
   });
 
   it('names a minute that was not measured, and one in which no pod ran', async () => {

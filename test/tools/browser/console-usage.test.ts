@@ -20,9 +20,9 @@ describe('usage in the console', () => {
     const note = (request: Request) => isUsage(request) && asked.push(request.url());
     page.on('request', note);
     await open('/r/core/v1/pods/ns/shop');
-    await head(page, 'Memory').getByRole('button').click();
-    await head(page, 'Memory').getByRole('button').click();
-    await head(page, 'Memory').and(page.locator('[aria-sort=descending]')).waitFor();
+    await head(page, 'Memory usage').getByRole('button').click();
+    await head(page, 'Memory usage').getByRole('button').click();
+    await head(page, 'Memory usage').and(page.locator('[aria-sort=descending]')).waitFor();
     const cells = await eventually(
       () => column(page, 'memory').allTextContents(),
       ({ length }) => length >= 5,
@@ -100,7 +100,7 @@ describe('a cluster without metrics in the console', () => {
       .getByRole('link', { name: /^cart-/ })
       .first()
       .waitFor();
-    expect(await head(page, 'CPU').count()).to.equal(0);
+    expect(await head(page, 'CPU usage').count()).to.equal(0);
     await page
       .getByRole('link', { name: /^cart-/ })
       .first()
@@ -128,7 +128,7 @@ describe('usage in the console of a caller who may not list metrics', () => {
       .getByRole('link', { name: /^cart-/ })
       .first()
       .waitFor();
-    expect(await head(page, 'CPU').count()).to.equal(0);
+    expect(await head(page, 'CPU usage').count()).to.equal(0);
     expect(await head(page, 'Status').count()).to.equal(1);
   });
 });

@@ -15,7 +15,8 @@ export interface ChartLine {
 export interface ChartMark {
   /** Unix time in seconds. */
   time: number;
-  colour: 'warn' | 'bad' | 'muted';
+  /** An event has a dot on the axis; a warning, and the end of a container, also a line. */
+  kind: 'event' | 'warning' | 'end';
 }
 
 export interface ChartData {
@@ -133,23 +134,44 @@ function drawUnmeasured({ ctx, bbox, valToPos }: uPlot, { start, since, sinceTex
   ctx.restore();
 }
 
-/** Draws events and restarts as lines at their time. */
+const markColours = { event: 'muted', warning: 'warn', end: 'bad' } as const;
+
+/** Draws events and restarts at their time, each kind with a shape of its own. */
 function drawMarks({ ctx, bbox, valToPos }: uPlot, { start, end, marks }: ChartData, colour: Colour): void {
+  const bottom = bbox.top + bbox.height;
+  const size = 4 * devicePixelRatio;
   ctx.save();
   ctx.lineWidth = devicePixelRatio;
-  for (const mark of marks) {
-    if (mark.time < start || mark.time > end) continue;
-    const x = Math.round(valToPos(mark.time, 'x', true));
-    ctx.strokeStyle = colour(mark.colour);
-    ctx.fillStyle = colour(mark.colour);
-    ctx.setLineDash([2 * devicePixelRatio, 3 * devicePixelRatio]);
+  ctx.setLineDash([2 * devicePixelRatio, 3 * devicePixelRatio]);
+  for (const { time, kind } of marks) {
+    if (time < start || time > end) continue;
+    const x = Math.round(valToPos(time, 'x', true));
+    ctx.strokeStyle = colour(markColours[kind]);
+    ctx.fillStyle = colour(markColours[kind]);
     ctx.beginPath();
-    ctx.moveTo(x, bbox.top);
-    ctx.lineTo(x, bbox.top + bbox.height);
-    ctx.stroke();
-    ctx.beginPath();
-    ctx.arc(x, bbox.top + bbox.height, 4 * devicePixelRatio, 0, 2 * Math.PI);
+    if (kind !== 'event') {
+      ctx.moveTo(x, bbox.top);
+      ctx.lineTo(x, bottom);
+      ctx.stroke();
+      ctx.beginPath();
+    }
+    drawShape(ctx, { kind, x, bottom, size });
     ctx.fill();
   }
   ctx.restore();
+}
+
+/** Outlines a dot, a triangle or a square on the axis. */
+function drawShape(
+  ctx: CanvasRenderingContext2D,
+  { kind, x, bottom, size }: { kind: ChartMark['kind']; x: number; bottom: number; size: number },
+): void {
+  if (kind === 'event') ctx.arc(x, bottom, size * 0.75, 0, 2 * Math.PI);
+  else if (kind === 'end') ctx.rect(x - size, bottom - size, 2 * size, 2 * size);
+  else {
+    ctx.moveTo(x, bottom - 1.5 * size);
+    ctx.lineTo(x + 1.25 * size, bottom + size);
+    ctx.lineTo(x - 1.25 * size, bottom + size);
+    ctx.closePath();
+  }
 }

@@ -7,7 +7,7 @@ import { may, useRights } from '../../app/rights';
 import { t } from '../../text/text';
 import { sortIn } from '../../ui/sort';
 import type { Column, Sort } from '../../ui/table';
-import { quantityText } from './sections/pod/requests';
+import { quantity } from './quantity';
 import { inOrderOfUsage, type Measured, type Metrics, measured, type Usage, usageKey, usagesOf } from './usage-amounts';
 
 /** Metrics-server measures every 15 s by default. */
@@ -45,8 +45,8 @@ interface Listed {
 
 const prefix = 'usage.';
 
-const titles = { cpu: 'CPU', memory: 'node.memory' } as const;
-export const titleOf = (resource: Measured): string => (resource === 'cpu' ? titles.cpu : t(titles.memory));
+/** Returns the title of figures that were measured: those of requests and limits are named so. */
+export const titleOf = (resource: Measured): string => t(resource === 'cpu' ? 'usage.cpu' : 'usage.memory');
 
 /** Columns of usage. @param isSorted unset: the order of the list is not of the page's making */
 export const usageColumns = <T extends Listed>(usages: Usages | undefined, isSorted = true): Column<T>[] =>
@@ -57,7 +57,7 @@ export const usageColumns = <T extends Listed>(usages: Usages | undefined, isSor
         ...(isSorted && { sortBy: `${prefix}${resource}` }),
         cell({ metadata }) {
           const usage = usages.get(usageKey(metadata));
-          return usage && quantityText(resource, usage[resource]);
+          return usage && quantity(resource, usage[resource]);
         },
       }));
 

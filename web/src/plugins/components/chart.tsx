@@ -1,10 +1,10 @@
 import type { Chart } from '../../../template/atrium-console';
 import { LineChart } from '../../editors/line-chart';
-import { language, t } from '../../text/text';
+import { count, language, t } from '../../text/text';
 import { PlainTable } from '../../ui/plain-table';
 
 /** Values of a plugin over time, as lines and as a table with the same figures. */
-export function ValueChart({ title, times, lines, print = String, isBinary = false }: Chart) {
+export function ValueChart({ title, times, lines, print = count, isBinary = false }: Chart) {
   const seconds = times.map((time) => new Date(time).getTime() / 1000);
   const clock = new Intl.DateTimeFormat(language.value, clockOf(seconds));
   const printTime = (time: number) => clock.format(time * 1000);

@@ -11,6 +11,7 @@ import { selectedPods } from '../pod/selected-pods';
 import { templateSections } from '../pod/template';
 import { RelatedTable } from '../related/related-table';
 import type { Section, SectionProps } from '../section';
+import { workloadUsage } from '../usage-history/object-usage';
 import { warnings } from '../warnings';
 import { scheduleWords } from './schedule-words';
 import { secondsText } from './seconds';
@@ -122,6 +123,6 @@ function Jobs({ kinds, object }: SectionProps) {
 const unlessFailed: Section = { ...warnings, isShown: (job) => !jobState(job, new Date()).isFailing };
 
 export const sections: Readonly<Record<string, readonly Section[]>> = {
-  'jobs.batch': [unlessFailed, { View: JobView }, chain, selectedPods, ...templateSections],
-  'cronjobs.batch': [warnings, { View: CronJobView }, chain, { title: 'object.jobs', View: Jobs }, ...templateSections],
+  'jobs.batch': [unlessFailed, { View: JobView }, chain, workloadUsage, selectedPods, ...templateSections],
+  'cronjobs.batch': [warnings, { View: CronJobView }, chain, workloadUsage, { title: 'object.jobs', View: Jobs }, ...templateSections],
 };

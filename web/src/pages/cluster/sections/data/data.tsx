@@ -8,9 +8,9 @@ import { Facts } from '../../../../ui/facts';
 import { saveAs } from '../../../../ui/save-as';
 import { Empty } from '../../../../ui/state';
 import { indentJson } from '../../logs/log-json';
+import { quantity } from '../../quantity';
 import { mask } from '../../yaml/masks';
 import { usedBy } from '../chain/used-by';
-import { quantityText } from '../pod/requests';
 import type { Section, SectionProps } from '../section';
 import { type DataEntry, dataEntries } from './data-entries';
 import { CertificateSection, hasCertificate } from './tls-section';
@@ -18,7 +18,7 @@ import { CertificateSection, hasCertificate } from './tls-section';
 /** A longer text is cut on the page and whole in its file. */
 const shownLength = 100_000;
 
-const sizeText = (bytes: number): string => `${quantityText('memory', bytes)}B`;
+const sizeText = (bytes: number): string => `${quantity('memory', bytes)}B`;
 
 function DataFacts({ object: { kind, type, immutable } }: SectionProps) {
   return (

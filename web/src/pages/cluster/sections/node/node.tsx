@@ -12,11 +12,12 @@ import { Loaded } from '../../../../ui/loaded';
 import { PlainTable } from '../../../../ui/plain-table';
 import { Empty, Notice } from '../../../../ui/state';
 import { StateWord } from '../../cells';
+import { quantity } from '../../quantity';
 import { useUsages } from '../../usage';
 import { isMeasured, usageKey } from '../../usage-amounts';
 import { problems } from '../conditions/condition-notices';
 import { ObjectLink } from '../object-link';
-import { quantityText, requestedBy } from '../pod/requests';
+import { requestedBy } from '../pod/requests';
 import type { Section, SectionProps } from '../section';
 import { UsageBar } from '../usage-bar';
 import { nodeUsage } from '../usage-history/object-usage';
@@ -78,16 +79,12 @@ function NodeResources(props: SectionProps) {
   const { load } = useNodePods(podsOf(props), name);
   const pods = load.data.value?.isPartial ? undefined : load.data.value?.pods;
   const requested = pods && requestedBy(pods.map(({ pod }) => pod));
-  const print = (resource: string, text = '') => quantityText(resource, quantityOf(text) ?? 0);
+  const print = (resource: string, text = '') => quantity(resource, quantityOf(text) ?? 0);
   const bar = (resource: string, value: number | undefined) =>
     value === undefined ? (
       <span class="muted">{t('node.unknown')}</span>
     ) : (
-      <UsageBar
-        label={quantityText(resource, value)}
-        value={value}
-        of={quantityOf(allocatable[resource] ?? capacity[resource] ?? '') ?? 0}
-      />
+      <UsageBar label={quantity(resource, value)} value={value} of={quantityOf(allocatable[resource] ?? capacity[resource] ?? '') ?? 0} />
     );
   const rows = Object.keys(capacity).filter((resource) => quantityOf(capacity[resource] ?? '') !== 0);
   return (
@@ -123,7 +120,7 @@ function PodRows(props: SectionProps) {
   if (kind === undefined) return null;
   const requested = (pod: ClusterObject, resource: string) => {
     const value = requestedBy([pod])[resource];
-    return value === undefined ? '' : quantityText(resource, value);
+    return value === undefined ? '' : quantity(resource, value);
   };
   return (
     <Loaded load={load} lost={lost.value}>

@@ -1,11 +1,11 @@
 import { quantityOf } from '@atrium/objects/quantity.ts';
 import { t } from '../../../../text/text';
 import { Facts } from '../../../../ui/facts';
+import { quantity } from '../../quantity';
 import { titleOf } from '../../usage';
 import { type Amounts, type Measured, measured } from '../../usage-amounts';
 import { UsageBar } from '../usage-bar';
 import type { ContainerSpec } from './pod-state';
-import { quantityText } from './requests';
 
 interface ContainerUsageProps {
   spec: ContainerSpec;
@@ -34,12 +34,11 @@ function ResourceUsage({ spec, resource, value }: ResourceProps) {
   const { limits = {}, requests = {} } = (spec.resources ?? {}) as Resources;
   const amountIn = (given: Readonly<Record<string, unknown>>) => quantityOf(String(given[resource] ?? ''));
   const [limit, request] = [amountIn(limits), amountIn(requests)];
-  const shown = quantityText(resource, value);
-  if (limit)
-    return <UsageBar label={t('usage.ofLimit', { value: shown, whole: quantityText(resource, limit) })} value={value} of={limit} />;
+  const shown = quantity(resource, value);
+  if (limit) return <UsageBar label={t('usage.ofLimit', { value: shown, whole: quantity(resource, limit) })} value={value} of={limit} />;
   if (request)
     return (
-      <UsageBar isSoft label={t('usage.ofRequest', { value: shown, whole: quantityText(resource, request) })} value={value} of={request} />
+      <UsageBar isSoft label={t('usage.ofRequest', { value: shown, whole: quantity(resource, request) })} value={value} of={request} />
     );
   return <span>{shown}</span>;
 }

@@ -1,4 +1,5 @@
 /** Usage over time on the pages of pods, workloads, namespaces and nodes. */
+import { type NamingWorkload, namedAfter } from '@atrium/objects/pod-names.ts';
 import { quantityOf } from '@atrium/objects/quantity.ts';
 import { api, bodyOf } from '../../../../api/client';
 import type { ClusterObject } from '../../../../api/objects';
@@ -6,7 +7,9 @@ import { type Amounts, measured } from '../../usage-amounts';
 import { requestedBy } from '../pod/requests';
 import type { Section, SectionProps } from '../section';
 import { metricsRight } from './metrics-right';
-import { type Bounds, UsageHistory, type UsageMark } from './usage-history';
+import { type Bounds, UsageHistory } from './usage-history';
+import { type EventsOf, restartsOf, useEventMarks } from './usage-marks';
+import { useRestarts } from './use-restarts';
 
 interface Container {
   name: string;
@@ -31,29 +34,7 @@ function boundsOf(spec: Readonly<Record<string, unknown>>, copies: number): Boun
   return { request: times(request), limit: times(limitsOf((spec.containers ?? []) as readonly Container[])) };
 }
 
-interface Status {
-  name: string;
-  state?: { running?: { startedAt?: string } };
-  lastState?: { terminated?: { finishedAt?: string; reason?: string } };
-}
-
-/** Returns the starts and last ends of the containers of a pod. */
-function marksOf({ status = {} }: ClusterObject): UsageMark[] {
-  const statuses = (status.containerStatuses ?? []) as readonly Status[];
-  return statuses.flatMap(({ name, state, lastState }) => {
-    const [startedAt, ended] = [state?.running?.startedAt, lastState?.terminated];
-    return [
-      ...(ended?.finishedAt
-        ? [{ time: Date.parse(ended.finishedAt) / 1000, colour: 'bad' as const, text: `${name}: ${ended.reason ?? ''}` }]
-        : []),
-      ...(startedAt && ended ? [{ time: Date.parse(startedAt) / 1000, colour: 'muted' as const, text: `${name}: Started` }] : []),
-    ];
-  });
-}
-
-type Resource = 'pods' | 'deployments' | 'replicasets' | 'statefulsets' | 'daemonsets' | 'jobs';
-
-const objectUsage = (resource: Resource, namespace: string, name: string) => ({
+const objectUsage = (resource: 'pods' | NamingWorkload, namespace: string, name: string) => ({
   id: `${resource}/${namespace}/${name}`,
   fetch: (range: '1h' | '6h' | '1d' | '7d', signal: AbortSignal) =>
     bodyOf(
@@ -64,6 +45,16 @@ const objectUsage = (resource: Resource, namespace: string, name: string) => ({
     ),
 });
 
+/** Returns the events of an object, and of those that are named after it. */
+function eventsAbout({ kind, metadata: { name, namespace = 'default' } }: ClusterObject, resource?: NamingWorkload): EventsOf {
+  if (resource === undefined) return { namespace, fieldSelector: `involvedObject.kind=${kind},involvedObject.name=${name}` };
+  const isBelow = namedAfter(resource, name);
+  return {
+    namespace,
+    fits: ({ involvedObject: of = {} }) => (of.kind === kind && of.name === name) || isBelow(of.kind ?? '', of.name ?? ''),
+  };
+}
+
 function PodUsage({ object }: SectionProps) {
   const { name, namespace = '' } = object.metadata;
   return (
@@ -71,20 +62,38 @@ function PodUsage({ object }: SectionProps) {
       {...objectUsage('pods', namespace, name)}
       right={metricsRight('get', 'pods', { namespace, name })}
       bounds={boundsOf(object.spec ?? {}, 1)}
-      marks={marksOf(object)}
+      events={useEventMarks(eventsAbout(object))}
+      restarts={restartsOf(object)}
     />
   );
 }
 
-function WorkloadUsage({ kind, object: { metadata, spec = {}, status = {} } }: SectionProps) {
-  const { name, namespace = '' } = metadata;
-  const template = (spec.template ?? {}) as { spec?: Readonly<Record<string, unknown>> };
-  const copies = Number(spec.replicas ?? status.desiredNumberScheduled ?? 1);
+interface PodTemplate {
+  spec?: Readonly<Record<string, unknown>>;
+}
+
+/** Returns the template of the pods of a workload, and how many of them its figures are for. */
+function copiesOf({ spec = {}, status = {} }: ClusterObject): { template: PodTemplate; copies: number } {
+  const jobs = spec.jobTemplate as { spec?: { parallelism?: number; template?: PodTemplate } } | undefined;
+  if (jobs !== undefined)
+    return { template: jobs.spec?.template ?? {}, copies: ((status.active ?? []) as unknown[]).length * (jobs.spec?.parallelism ?? 1) };
+  const template = (spec.template ?? {}) as PodTemplate;
+  // A Job that has ended requests nothing.
+  const isJob = spec.backoffLimit !== undefined || spec.parallelism !== undefined;
+  return { template, copies: Number(isJob ? (status.active ?? 0) : (spec.replicas ?? status.desiredNumberScheduled ?? 1)) };
+}
+
+function WorkloadUsage({ kind, object }: SectionProps) {
+  const { name, namespace = '' } = object.metadata;
+  const resource = kind.resource as NamingWorkload;
+  const { template, copies } = copiesOf(object);
   return (
     <UsageHistory
-      {...objectUsage(kind.resource as Resource, namespace, name)}
+      {...objectUsage(resource, namespace, name)}
       right={metricsRight('list', 'pods', { namespace })}
       bounds={boundsOf(template.spec ?? {}, copies)}
+      events={useEventMarks(eventsAbout(object, resource))}
+      restarts={useRestarts(kind, object)}
     />
   );
 }
@@ -98,11 +107,13 @@ function NamespaceUsage({ object: { metadata } }: SectionProps) {
         bodyOf(api.GET('/api/v2/usage/namespaces/{namespace}', { params: { path: { namespace }, query: { range } }, signal }))
       }
       right={metricsRight('list', 'pods', { namespace })}
+      events={useEventMarks({ namespace, fieldSelector: 'type=Warning' })}
     />
   );
 }
 
-function NodeUsage({ object: { metadata, status = {} } }: SectionProps) {
+function NodeUsage({ object }: SectionProps) {
+  const { metadata, status = {} } = object;
   const { name } = metadata;
   const allocatable = (status.allocatable ?? {}) as Readonly<Record<string, string>>;
   const capacity = Object.fromEntries(measured.map((resource) => [resource, quantityOf(allocatable[resource] ?? '') ?? 0]));
@@ -112,6 +123,7 @@ function NodeUsage({ object: { metadata, status = {} } }: SectionProps) {
       fetch={(range, signal) => bodyOf(api.GET('/api/v2/usage/nodes/{name}', { params: { path: { name }, query: { range } }, signal }))}
       right={metricsRight('get', 'nodes', { name })}
       bounds={{ capacity }}
+      events={useEventMarks(eventsAbout(object))}
     />
   );
 }

@@ -11,16 +11,13 @@ import { LineChart } from '../../../../editors/line-chart';
 import { t, timeOf } from '../../../../text/text';
 import { PlainTable } from '../../../../ui/plain-table';
 import { Failure, Skeleton } from '../../../../ui/state';
+import { quantity } from '../../quantity';
 import { titleOf } from '../../usage';
 import { type Amounts, type Measured, measured } from '../../usage-amounts';
-import { quantityText } from '../pod/requests';
+import type { EventMarks, UsageMark } from './usage-marks';
 
 type History = Schemas['UsageHistory'];
 type Range = History['range'];
-
-export interface UsageMark extends ChartMark {
-  text: string;
-}
 
 /** Figures beside the usage, which are those of now. */
 export type Bounds = Readonly<Partial<Record<'request' | 'limit' | 'capacity', Partial<Amounts>>>>;
@@ -31,7 +28,10 @@ interface UsageHistoryProps {
   fetch: (range: Range, signal: AbortSignal) => Promise<History>;
   right: Right;
   bounds?: Bounds;
-  marks?: readonly UsageMark[];
+  /** Unset: the page knows no events. */
+  events?: EventMarks;
+  /** Starts and ends of containers. */
+  restarts?: readonly UsageMark[];
 }
 
 const everyMs = 60_000;
@@ -75,9 +75,12 @@ const Ranges = ({ history: { range, ranges }, onChoose }: { history: History; on
     </label>
   );
 
-function Drawn({ history, bounds: own = {}, marks = [] }: UsageHistoryProps & { history: History }) {
+function Drawn({ history, bounds: own = {}, events, restarts = [] }: UsageHistoryProps & { history: History }) {
   const { capacity, requests: request, limits: limit } = history.bounds ?? {};
   const bounds = { ...own, ...(capacity && { capacity }), ...(request && { request }), ...(limit && { limit }) };
+  const marks = [...(events?.marks ?? []), ...restarts].filter(
+    ({ time }) => time >= seconds(history.start) && time <= seconds(history.end),
+  );
   return (
     <>
       <div class="usage-charts">
@@ -88,8 +91,9 @@ function Drawn({ history, bounds: own = {}, marks = [] }: UsageHistoryProps & { 
       <details>
         <summary>{t('usage.table')}</summary>
         <HistoryTable history={history} />
-        {marks.length > 0 && <MarkTable marks={marks} />}
       </details>
+      {events && may(events.right) === false && <p class="muted">{t('usage.noEvents', { right: inWords(events.right) })}</p>}
+      {marks.length > 0 && <Marks marks={marks} />}
     </>
   );
 }
@@ -126,13 +130,13 @@ function Chart(props: ChartProps) {
       title={titleOf(resource)}
       label={t('usage.label', { resource: titleOf(resource), now })}
       lines={lines}
-      texts={lines.map(({ label, values }, index) => `${label}: ${index === 0 ? now : quantityText(resource, values[0] ?? 0)}`)}
+      texts={lines.map(({ label, values }, index) => `${label}: ${index === 0 ? now : quantity(resource, values[0] ?? 0)}`)}
       data={{
         ...{ marks, start: seconds(start), end: seconds(end), isBinary: resource === 'memory' },
         times: points.map(({ time }) => seconds(time)),
         since: since === undefined ? undefined : seconds(since),
         sinceText: since === undefined ? '' : t('usage.since', { time: clock(since) }),
-        print: (value) => quantityText(resource, value),
+        print: (value) => quantity(resource, value),
         printTime: (time) => clock(new Date(time * 1000).toISOString()),
       }}
       versions={[history, JSON.stringify(lines.slice(1).map(({ values: [value] }) => value)), JSON.stringify(marks)]}
@@ -150,7 +154,7 @@ type Point = History['points'][number];
 function amountText(resource: Measured, point: Point): string {
   if (point.count === null) return t('usage.unknown');
   const amount = point[resource];
-  return amount === null ? t('usage.none') : quantityText(resource, amount);
+  return amount === null ? t('usage.none') : quantity(resource, amount);
 }
 
 const HistoryTable = ({ history: { points } }: { history: History }) => (
@@ -167,14 +171,34 @@ const HistoryTable = ({ history: { points } }: { history: History }) => (
   />
 );
 
-const MarkTable = ({ marks }: { marks: readonly UsageMark[] }) => (
-  <PlainTable
-    label={t('usage.marks')}
-    idOf={({ time, text }) => `${time} ${text}`}
-    rows={marks}
-    columns={[
-      { title: t('usage.time'), cell: ({ time }) => clock(new Date(time * 1000).toISOString()) },
-      { title: t('usage.mark'), cell: ({ text }) => text },
-    ]}
-  />
+const markKinds = ['event', 'warning', 'end'] as const satisfies readonly ChartMark['kind'][];
+
+/** Legend of the time line, and a table of its marks. */
+const Marks = ({ marks }: { marks: readonly UsageMark[] }) => (
+  <>
+    <ul class="usage-legend marks">
+      {markKinds
+        .filter((kind) => marks.some((mark) => mark.kind === kind))
+        .map((kind) => (
+          <li key={kind} class={kind}>
+            {t(`usage.mark.${kind}`)}
+          </li>
+        ))}
+    </ul>
+    <details>
+      <summary>{t('usage.markTable', { count: marks.length })}</summary>
+      <PlainTable
+        label={t('usage.marks')}
+        isScrolled
+        idOf={({ time, object, text }) => `${time} ${object} ${text}`}
+        rows={marks.toSorted((one, other) => other.time - one.time)}
+        columns={[
+          { title: t('usage.time'), cell: ({ time }) => clock(new Date(time * 1000).toISOString()) },
+          { title: t('cluster.type'), cell: ({ kind }) => t(`usage.mark.${kind}`) },
+          { title: t('cluster.object'), cell: ({ object }) => object },
+          { title: t('usage.mark'), cell: ({ text }) => text },
+        ]}
+      />
+    </details>
+  </>
 );
