@@ -62,7 +62,7 @@ const configFile = join(directory, 'config.yaml');
 await writeFile(
   configFile,
   stringify({
-    server: { host: '127.0.0.1', port: 0, metricsPort: 0 },
+    server: { host: '127.0.0.1', port: 0, metricsPort: 0, publicURL: 'http://localhost:8080' },
     kubernetes: { kubeconfig: kubeconfigFile, namespace: serviceNamespace },
     console: { static: { directory: new URL('../web/dist', import.meta.url).pathname } },
   }),
