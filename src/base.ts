@@ -15,7 +15,7 @@ import { watchAccess } from './access-requests/access-requests.ts';
 import { Audit, loginCounter } from './audit/audit.ts';
 import { AuditIntake } from './audit/audit-intake.ts';
 import { RemoteStore } from './audit/remote-store.ts';
-import { storedEvent } from './audit/stored-event.ts';
+import { storing } from './audit/stored-event.ts';
 import { watchUserBindings } from './bindings/bindings.ts';
 import { embeddedIssuerOf, embeddedLoginOf, issuersOf } from './config/issuers.ts';
 import { basePathOf, type Config } from './config/schema.ts';
@@ -83,10 +83,6 @@ function createServices(context: ProcessContext) {
   const pages = new SharedBound({ maxBytes: maxPageBytes, lifetimeMs: pageLifetimeMs });
   reportCache(metrics, 'pages', () => pages.size);
   const auditIntake = auditStore && new AuditIntake({ store: auditStore, metrics, log });
-  const keep = (...occasion: Parameters<typeof storedEvent>) => {
-    const event = auditIntake && storedEvent(...occasion);
-    if (event) auditIntake.record(event);
-  };
   const services: Services = {
     config,
     basePath: basePathOf(config),
@@ -94,7 +90,14 @@ function createServices(context: ProcessContext) {
     namespace,
     log,
     metrics,
-    audit: new Audit({ log, write: writeAudit, events, keep, now, onEvent: loginCounter(metrics, issuersOf(config)) }),
+    audit: new Audit({
+      log,
+      write: writeAudit,
+      events,
+      keep: auditIntake && storing(auditIntake),
+      now,
+      onEvent: loginCounter(metrics, issuersOf(config)),
+    }),
     auditIntake,
     now,
     clock,

@@ -104,7 +104,7 @@ export class Audit {
     const traceID = currentTraceID();
     const line = {
       audit,
-      time: time.toISOString().replace(/\.\d+Z$/, 'Z'),
+      time: `${time.toISOString().split('.')[0]}Z`,
       requestId,
       traceId: traceID,
       actor,

@@ -5,8 +5,16 @@ import { type AuditAction, auditEvents } from './audit-events.ts';
 
 const apiGroup = 'auth.platform.io';
 
+/** Returns a function that hands events of the service to the audit store. */
+export const storing =
+  (intake: { record(event: StoredEvent): void }) =>
+  (event: AuditEvent, occasion: Occasion): void => {
+    const stored = storedEvent(event, occasion);
+    if (stored) intake.record(stored);
+  };
+
 /** Returns the event as the audit store keeps it; undefined for an event that the store gets from another place. */
-export function storedEvent(event: AuditEvent, { time, traceID }: Occasion): StoredEvent | undefined {
+function storedEvent(event: AuditEvent, { time, traceID }: Occasion): StoredEvent | undefined {
   const { audit, actor, target, outcome, code, reason, issuer, members, access, source, userAgent, requestId } = event;
   const { action }: { readonly when: string; readonly action?: AuditAction } = auditEvents[audit];
   if (action === undefined) return undefined;

@@ -25,6 +25,8 @@ export interface AuditOptions {
 const eventSchema = z.looseObject({
   auditID: z.string(),
   verb: z.string(),
+  event: z.optional(z.string()),
+  outcome: z.string(),
   user: z.optional(z.looseObject({ username: z.string() })),
   impersonatedUser: z.optional(z.looseObject({ username: z.string() })),
   sourceIPs: z.array(z.string()),
@@ -115,17 +117,19 @@ const rowOf = ({
   user,
   impersonatedUser,
   verb,
+  event = verb,
   objectRef,
+  outcome,
   responseStatus,
   dryRun,
   sourceIPs,
 }: Event): string[] => [
   requestReceivedTimestamp,
-  `${user?.username ?? ''}${impersonatedUser ? ` as ${impersonatedUser.username}` : ''}`,
-  verb,
+  `${user?.username ?? '<none>'}${impersonatedUser ? ` as ${impersonatedUser.username}` : ''}`,
+  event,
   objectOf(objectRef),
   objectRef.namespace ?? '',
-  `${responseStatus?.code ?? ''}${dryRun ? ' (dry run)' : ''}`,
+  `${responseStatus?.code ?? outcome}${dryRun ? ' (dry run)' : ''}`,
   sourceIPs.join(','),
 ];
 

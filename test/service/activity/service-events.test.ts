@@ -95,13 +95,22 @@ describe('events of a connection to a container', () => {
     expect(status).to.equal(101);
     await eventsOf(server.auditStore, { resource: 'pods' }, 1);
     socket?.write('four');
-    await eventually(() => socket?.read()?.toString() ?? '', (text) => text.includes('echo'));
+    await eventually(
+      () => socket?.read()?.toString() ?? '',
+      (text) => text.includes('echo'),
+    );
     upstream[0]?.end();
     await closed(socket);
 
     const [begin, end] = await eventsOf(server.auditStore, { resource: 'pods' }, 2);
     const objectRef = { apiGroup: '', resource: 'pods', subresource: 'exec', namespace: 'default', name: 'x' };
-    expect(begin).to.deep.include({ source: 'door', stage: 'ResponseStarted', objectRef, responseStatus: { code: 101 }, outcome: 'success' });
+    expect(begin).to.deep.include({
+      source: 'door',
+      stage: 'ResponseStarted',
+      objectRef,
+      responseStatus: { code: 101 },
+      outcome: 'success',
+    });
     expect(begin?.connection).to.deep.equal({ container: 'cart', command: ['id', 'x'.repeat(256)], tty: true });
     expect(end).to.deep.include({ source: 'door', stage: 'ResponseComplete', objectRef, requestID: begin?.requestID });
     expect(end?.connection?.bytesSent).to.equal(4);

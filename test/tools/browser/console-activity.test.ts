@@ -55,8 +55,14 @@ describe('the page Activity', () => {
     await page.getByRole('link', { name: 'Activity', exact: true }).click();
     await page.getByRole('heading', { name: 'Activity' }).waitFor();
     await events().getByText('admin@example.com scaled Deployment storefront in shop from 3 to 5').waitFor();
-    await events().filter({ hasText: 'viewer@example.com tried to delete Deployment storefront in shop' }).getByText('Refused (403)').waitFor();
-    await page.getByRole('group', { name: 'Events over time' }).getByRole('button', { name: /: 2 events, 1 of them failed$/ }).waitFor();
+    await events()
+      .filter({ hasText: 'viewer@example.com tried to delete Deployment storefront in shop' })
+      .getByText('Refused (403)')
+      .waitFor();
+    await page
+      .getByRole('group', { name: 'Events over time' })
+      .getByRole('button', { name: /: 2 events, 1 of them failed$/ })
+      .waitFor();
   });
 
   it('asks by a sentence, which its address keeps', async () => {

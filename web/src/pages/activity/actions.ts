@@ -29,6 +29,42 @@ const bindings = ['rolebindings', 'clusterrolebindings'];
 
 export type Action = (typeof ofSubresource)[keyof typeof ofSubresource] | (typeof ofVerb)[keyof typeof ofVerb] | 'bind';
 
+const ofService = [
+  'AccessDecided.Approved',
+  'AccessDecided.Denied',
+  'AccessEnded',
+  'AccessGranted',
+  'AccessRefused',
+  'AccessRequested',
+  'AccessTokenCreated',
+  'AccessTokenDeleted',
+  'BreakGlassReviewed',
+  'BreakGlassUsed',
+  'CertificateIssued',
+  'FactorAdded',
+  'FactorRemoved',
+  'FactorsReset',
+  'GroupMembersChanged',
+  'LinkMade',
+  'LoggedOut',
+  'LoginFailed',
+  'LoginSucceeded',
+  'PasswordChanged',
+  'PasswordReset',
+  'SessionDeleted',
+  'UserLocked',
+  'ViewedAs',
+] as const;
+
+/** Actions of the service that are refusals themselves. */
+const refusals = ['AccessRefused', 'LoginFailed'];
+
+/** Returns the name of an action of the service that has words of its own. */
+export function serviceActionOf({ event = '', outcome, reason }: AuditEvent): (typeof ofService)[number] | undefined {
+  if ((outcome === 'failure') !== refusals.includes(event)) return undefined;
+  return ofService.find((name) => name === event || name === `${event}.${reason}`);
+}
+
 const has = <Key extends string>(table: Readonly<Record<Key, unknown>>, key: string): key is Key => Object.hasOwn(table, key);
 
 /** Returns what a user did to the object of an event; undefined for what has no words of its own. */

@@ -3,7 +3,7 @@ import { type ComponentChildren, Fragment } from 'preact';
 import { type Kind, pageOf } from '../../api/kinds';
 import { href } from '../../app/router';
 import { type Key, t } from '../../text/text';
-import { type AuditEvent, actionOf, hadEffect } from './actions';
+import { type AuditEvent, actionOf, hadEffect, serviceActionOf } from './actions';
 
 /** Begin and end of a place in a text. No text of a language has these characters. */
 const [open, close] = ['\u{E000}', '\u{E001}'];
@@ -28,7 +28,13 @@ export function Sentence({ event, kinds, isAtObject = false }: SentenceProps) {
   const { verb, objectRef, changes = [] } = event;
   const who = <Actor of={event} />;
   const what = <Target of={objectRef} kinds={kinds} isAtObject={isAtObject} />;
+  const told = serviceActionOf(event);
+  if (told !== undefined) {
+    const { requester, role } = event.access ?? {};
+    return textWith(`activity.service.${told}`, { who, what, requester: <bdi>{requester}</bdi>, role: <bdi>{role}</bdi> });
+  }
   const action = actionOf(event);
+  if (action === undefined && event.event !== undefined) return textWith('activity.event', { event: <code>{event.event}</code>, what });
   if (action === undefined) return textWith('activity.other', { who, verb: <code>{verb}</code>, what });
   if (!hadEffect(event)) return textWith(`activity.tried.${action}`, { who, what });
   if (action !== 'scale') return textWith(`activity.${action}`, { who, what });
