@@ -152,6 +152,9 @@ const parts = new RegExp(
   `web/src/(?!(?:${ofObjects}|${ofPeople})\\.)(?:(?:api|app)/.*|ui/(?!conflict|role-choice|rules).*|plugins/(?:actions|start|tab)|pages/(?:users/query|cluster/events/event-groups))\\.tsx?$|node_modules/lucide/(?!.*/icons/(?:${iconFiles('cluster')}|${iconFiles('people')})\\.)`,
 );
 
+/** Pages whose modules are sections of a user and of an account, which the list of users does not show. */
+const personSections = 'access|bindings|sessions|tokens|user';
+
 /** Files that several pages share. Without them, each module of two pages would be a file of its own. */
 const files = [
   { name: 'console', tags: ['$initial' as const], priority: 3 },
@@ -163,11 +166,15 @@ const files = [
     test: new RegExp(`pages/cluster/|web/src/(?:${ofObjects})\\.|lucide/.*/icons/(?:${iconFiles('cluster')})\\.`),
     minShareCount: 2,
   },
+  // Plugins draw charts on every page, and would load the pages of the cluster with them.
+  { name: 'line-chart', test: /web\/src\/editors\/line-chart\.tsx$/, priority: 1 },
   {
     name: 'people',
-    test: new RegExp(`pages/(?!cluster)|web/src/(?:${ofPeople})\\.|lucide/.*/icons/(?:${iconFiles('people')})\\.`),
+    test: new RegExp(`pages/(?!(?:cluster|${personSections})/)|web/src/(?:${ofPeople})\\.|lucide/.*/icons/(?:${iconFiles('people')})\\.`),
     minShareCount: 2,
+    priority: 1,
   },
+  { name: 'person', test: new RegExp(`pages/(?:${personSections})/`), minShareCount: 2 },
 ];
 
 /** Address of the service in development. */

@@ -46,7 +46,7 @@ describe('the pages of the console in Lighthouse', () => {
         await look(page.url(), stranger, 12_000, ['robots-txt']);
       });
 
-      it('have good scores: list of users', () => look(`${demo.url}/users`, manager, 52_000));
+      it('have good scores: list of users', () => look(`${demo.url}/users`, manager, 50_000));
 
       it('have good scores: page of a user', async () => {
         const headers = { authorization: `Bearer ${demo.person('manager').token}` };

@@ -15,6 +15,8 @@ const everyMs = 20_000;
 
 /** Users whose cells are in the page. */
 const shown = new Set<string>();
+/** Users of requests that are not answered. */
+const asked = new Set<string>();
 const answers = signal<ReadonlyMap<string, LocalGroups>>(new Map());
 let isAsking = false;
 
@@ -50,7 +52,7 @@ function askSoon(): void {
   isAsking = true;
   setTimeout(() => {
     isAsking = false;
-    void ask([...shown].filter((name) => !answers.peek().has(name)));
+    void ask([...shown].filter((name) => !answers.peek().has(name) && !asked.has(name)));
   }, pauseMs);
 }
 
@@ -64,10 +66,13 @@ async function ask(names: readonly string[]): Promise<void> {
 }
 
 async function read(names: readonly string[]): Promise<readonly (readonly [string, LocalGroups])[]> {
+  for (const name of names) asked.add(name);
   try {
     const { items } = await bodyOf(api.GET('/auth/v1/memberships', { params: { query: { names: [names.join()] } } }));
     return items.map(({ name, groups }) => [name, { names: groups }]);
   } catch (error) {
     return names.map((name) => [name, { problem: asProblem(error) }]);
+  } finally {
+    for (const name of names) asked.delete(name);
   }
 }
