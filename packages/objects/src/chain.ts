@@ -12,7 +12,7 @@ const columns: Readonly<Record<string, number>> = {
 };
 
 export interface ChainNode {
-  /** `Kind/name`, or `Pods/owner` for pods that are grouped. */
+  /** `Kind/name`, `Pods/owner` for pods that are grouped, or `More/kind` for objects without room. */
   id: string;
   kind: string;
   group: string;
@@ -24,6 +24,8 @@ export interface ChainNode {
   frame?: string;
   /** Pods of a group. */
   pods?: { count: number; unready: number; owner: string };
+  /** Number of objects of a kind that a column has no room for. */
+  more?: number;
   /** True for the object whose page shows the chain. */
   isRoot: boolean;
 }
@@ -37,7 +39,7 @@ export interface Chain {
 /** Pods of one owner that are shown one by one; more of them are grouped. */
 const shownPods = 4;
 const shownUnready = 3;
-/** Nodes of a column: more of them are no picture. */
+/** Nodes of a column: the others of each kind are one node. */
 const maxOfColumn = 12;
 
 const groupId = (owner: string): string => `Pods/${owner}`;
@@ -93,7 +95,10 @@ class ChainBuilder {
     if (kind === 'Ingress') this.#addBackends(this.#root);
     else if (kind === 'Service') this.#addService(this.#root);
     else this.#addWorkload(this.#root);
-    return { nodes: this.#bounded(), edges: this.#shownEdges() };
+    return bounded(
+      [...this.#nodes.values()],
+      [...this.#edges].map((edge) => JSON.parse(edge) as [string, string]),
+    );
   }
 
   #ofKind(kind: string): unknown[] {
@@ -244,21 +249,37 @@ class ChainBuilder {
       this.#nodes.set(id, { id, kind, group: '', name, column: columns[kind] ?? 5, state: undefined, isRoot: false });
     return id;
   }
+}
 
-  #bounded(): ChainNode[] {
-    const counts = new Map<number, number>();
-    return [...this.#nodes.values()]
-      .sort((a, b) => a.column - b.column)
-      .filter(({ column, isRoot }) => {
-        counts.set(column, (counts.get(column) ?? 0) + 1);
-        return isRoot || (counts.get(column) ?? 0) <= maxOfColumn;
-      });
+/** Replaces the nodes that a column has no room for by one for each of their kinds, to which their edges lead. */
+function bounded(all: readonly ChainNode[], edges: Chain['edges']): Chain {
+  const columns = Map.groupBy(
+    [...all].sort((a, b) => a.column - b.column),
+    ({ column }) => column,
+  );
+  const [nodes, replaced]: [ChainNode[], Map<string, string>] = [[], new Map()];
+  for (const column of columns.values()) {
+    const isShown = (node: ChainNode, index: number): boolean => node.isRoot || index < maxOfColumn;
+    const [shown, hidden] = [column.filter(isShown), column.filter((node, index) => !isShown(node, index))];
+    const rest = [...Map.groupBy(hidden, ({ kind }) => kind).values()].map(restOf);
+    nodes.push(...shown, ...rest);
+    for (const { id, kind, frame } of hidden) {
+      replaced.set(id, moreId(kind));
+      if (frame !== undefined && !shown.some((node) => node.frame === frame)) replaced.set(frame, moreId(kind));
+    }
   }
+  const led = edges.map(([from, to]) => JSON.stringify([replaced.get(from) ?? from, replaced.get(to) ?? to]));
+  return { nodes, edges: [...new Set(led)].map((edge) => JSON.parse(edge) as [string, string]) };
+}
 
-  #shownEdges(): (readonly [string, string])[] {
-    const ids = new Set(this.#bounded().flatMap(({ id, frame }) => (frame === undefined ? [id] : [id, frame])));
-    return [...this.#edges].map((edge) => JSON.parse(edge) as [string, string]).filter(([from, to]) => ids.has(from) && ids.has(to));
-  }
+const moreId = (kind: string): string => `More/${kind}`;
+
+/** Returns the node of objects of one kind that have no room, with the worst of their states. */
+function restOf(hidden: readonly ChainNode[]): ChainNode {
+  const [{ kind, group, column } = { kind: '', group: '', column: 0 }] = hidden;
+  const [worstState] = hidden.flatMap(({ state }) => state ?? []).sort((a, b) => rank(a.tone) - rank(b.tone));
+  const more = hidden.reduce((sum, { pods }) => sum + (pods?.count ?? 1), 0);
+  return { id: moreId(kind), kind, group, name: '', column, state: worstState && { ...worstState, figure: '' }, more, isRoot: false };
 }
 
 function hasPods(set: unknown): boolean {

@@ -109,6 +109,25 @@ describe('the chain of an object', () => {
     expect(chainOf(deployment, services).nodes.length).to.be.below(20);
     expect(chainOf({}, [undefined, {}, { kind: 'Pod' }]).nodes).to.have.lengthOf(1);
   });
+
+  it('counts the objects of each kind that a column has no room for, and leads to them', () => {
+    const names = Array.from({ length: 15 }, (_, index) => `c${index}`);
+    const envFrom = names.flatMap((name) => [{ configMapRef: { name } }, { secretRef: { name } }]);
+    const volumes = [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }];
+    const spec = { template: { spec: { containers: [{ name: 'web', envFrom }], volumes } } };
+    const chain = chainOf(object('apps/v1', 'Deployment', 'web', { spec }), [claim]);
+    const rest = chain.nodes.filter(({ more }) => more !== undefined);
+
+    expect(rest.map(({ kind, more, state }) => [kind, more, state?.word])).to.deep.equal([
+      ['ConfigMap', 3, undefined],
+      ['Secret', 15, undefined],
+      ['PersistentVolumeClaim', 1, 'Pending'],
+    ]);
+    expect(paths(chain).filter((path) => path.includes('More/'))).to.deep.equal(
+      ['ConfigMap', 'PersistentVolumeClaim', 'Secret'].map((kind) => `Deployment/web > More/${kind}`),
+    );
+    expect(chain.nodes).to.have.lengthOf(1 + 12 + 3);
+  });
 });
 
 describe('references of an object', () => {

@@ -9,17 +9,35 @@ import { create, inspect, merge, part } from './kind-pages.ts';
 describe('the pages of claims, volumes and storage classes', () => {
   const { demo, page } = loggedIn('admin', '/');
 
-  it('list the pods of a claim, also those that start later', async () => {
+  it('list the users of a claim, also those that start later', async () => {
     const claims = 'api/v1/namespaces/shop/persistentvolumeclaims';
     const spec = { storageClassName: 'fast', accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '5Gi' } } };
     await create(demo, claims, { metadata: { name: 'data' }, spec });
     await page.goto(`${demo.url}/r/core/v1/persistentvolumeclaims/ns/shop/data`);
-    await page.getByText('No pod uses this claim.').waitFor();
+    await page.getByText('No pod or workload of this namespace refers to it.').waitFor();
     await create(demo, 'api/v1/namespaces/shop/pods', {
       metadata: { name: 'user-of-data' },
       spec: { containers: [{ name: 'app', image: 'nginx' }], volumes: [{ name: 'd', persistentVolumeClaim: { claimName: 'data' } }] },
     });
     await part(page, 'Used by').getByRole('link', { name: 'user-of-data' }).waitFor();
+    await create(demo, 'apis/apps/v1/namespaces/shop/deployments', {
+      metadata: { name: 'archive' },
+      spec: {
+        replicas: 0,
+        selector: { matchLabels: { app: 'archive' } },
+        template: {
+          metadata: { labels: { app: 'archive' } },
+          spec: {
+            containers: [{ name: 'app', image: 'nginx' }],
+            volumes: [{ name: 'old', persistentVolumeClaim: { claimName: 'data' } }],
+          },
+        },
+      },
+    });
+    await page
+      .getByRole('row', { name: /^Deployment archive/ })
+      .getByText('volume old')
+      .waitFor();
     await inspect(page, 'claim-used');
   });
 

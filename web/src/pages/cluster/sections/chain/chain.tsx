@@ -59,13 +59,13 @@ function Drawn({ chain, gaps, ...props }: DrawnProps) {
 
 type LinkOf = (node: ChainNode) => string | undefined;
 
-/** Returns the page of a node, or the list of the pods of a group. */
-function linkTo({ kind, group, name, pods, isRoot }: ChainNode, { kinds, object }: SectionProps): string | undefined {
+/** Returns the page of a node, or the list that has the pods of a group or the objects without room. */
+function linkTo({ kind, group, name, pods, more, isRoot }: ChainNode, { kinds, object }: SectionProps): string | undefined {
   const { namespace } = object.metadata;
   const found = kinds.find((one) => one.kind === kind && one.isPreferred && (one.group === group || (group === '' && kind !== 'Pod')));
   if (isRoot || found === undefined) return undefined;
-  if (pods === undefined) return href(pageOf(found, { name, ...(found.isNamespaced && { namespace }) }));
-  const selector = selectedLabels(object);
+  if (pods === undefined && more === undefined) return href(pageOf(found, { name, ...(found.isNamespaced && { namespace }) }));
+  const selector = kind === 'Pod' ? selectedLabels(object) : '';
   return href(pageOf(found, { namespace }) + (selector === '' ? '' : `?${new URLSearchParams({ selector })}`));
 }
 
@@ -118,7 +118,7 @@ function Box({ node, to, isFocused }: { node: ChainNode; to: string | undefined;
         <span>{node.pods ? t('object.pods') : node.kind}</span>
         <State node={node} />
       </span>
-      <Name text={nameOf(node)} isWhole={node.pods !== undefined} />
+      <Name text={nameOf(node)} isWhole={node.name === ''} />
     </>
   );
   const title = `${node.kind} ${nameOf(node)}`;
@@ -148,8 +148,10 @@ function Name({ text, isWhole }: { text: string; isWhole: boolean }) {
   );
 }
 
-const nameOf = ({ name, pods }: ChainNode): string =>
-  pods === undefined ? name : t(pods.unready > 0 ? 'chain.podsUnready' : 'chain.podsReady', pods);
+function nameOf({ name, pods, more }: ChainNode): string {
+  if (more !== undefined) return t('chain.more', { count: more });
+  return pods === undefined ? name : t(pods.unready > 0 ? 'chain.podsUnready' : 'chain.podsReady', pods);
+}
 
 function State({ node: { state, pods } }: { node: ChainNode }) {
   if (state === undefined) return null;

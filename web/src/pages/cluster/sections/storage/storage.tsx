@@ -1,16 +1,16 @@
-import { podState } from '@atrium/objects/pod-state.ts';
 import type { ClusterObject } from '../../../../api/objects';
 import { t } from '../../../../text/text';
 import { Facts } from '../../../../ui/facts';
 import { PlainTable } from '../../../../ui/plain-table';
 import { Notice } from '../../../../ui/state';
 import { StateWord } from '../../cells';
+import { usedBy } from '../chain/used-by';
 import { problems } from '../conditions/condition-notices';
 import { ObjectLink } from '../object-link';
 import { RelatedObjects } from '../related/related-objects';
 import type { Section, SectionProps } from '../section';
 import { warnings } from '../warnings';
-import { claimsOf, sourceOf } from './volumes';
+import { sourceOf } from './volumes';
 
 interface ClaimSpec {
   accessModes?: readonly string[];
@@ -45,36 +45,6 @@ function Claim({ kinds, object }: SectionProps) {
         [t('storage.filledFrom'), source && <ObjectLink key="source" {...{ kinds, namespace, ...source, group: source.apiGroup ?? '' }} />],
       ]}
     />
-  );
-}
-
-/** Pods have no field by which the API server finds those of a claim: the pods of the namespace are read. */
-function ClaimPods({ kinds, object: { metadata } }: SectionProps) {
-  return (
-    <RelatedObjects kinds={kinds} id="pods" namespace={metadata.namespace}>
-      {(pods, isPart) => {
-        const users = pods.filter((pod) => claimsOf(pod).includes(metadata.name));
-        if (users.length === 0) return isPart ? null : <p class="muted">{t('storage.unused')}</p>;
-        return (
-          <PlainTable
-            label={t('storage.pods')}
-            rows={users}
-            idOf={({ metadata: { name } }) => name}
-            columns={[
-              {
-                title: t('net.name'),
-                cell: ({ metadata: { name, namespace } }) => <ObjectLink {...{ kinds, name, namespace }} kind="Pod" />,
-              },
-              { title: t('cluster.state'), cell: (pod) => <StateWord word={podState(pod).word} /> },
-              {
-                title: t('object.node'),
-                cell: ({ spec }) => typeof spec?.nodeName === 'string' && <ObjectLink {...{ kinds, name: spec.nodeName }} kind="Node" />,
-              },
-            ]}
-          />
-        );
-      }}
-    </RelatedObjects>
   );
 }
 
@@ -185,7 +155,7 @@ function ClassVolumes({ kinds, object: { metadata } }: SectionProps) {
 }
 
 export const sections: Readonly<Record<string, readonly Section[]>> = {
-  persistentvolumeclaims: [problems, warnings, { View: Claim }, { title: 'storage.usedBy', View: ClaimPods }],
+  persistentvolumeclaims: [problems, warnings, { View: Claim }, usedBy],
   persistentvolumes: [{ View: Volume }],
   'storageclasses.storage.k8s.io': [{ View: ClassFacts }, { title: 'storage.volumes', View: ClassVolumes }],
 };

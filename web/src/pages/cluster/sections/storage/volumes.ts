@@ -2,13 +2,6 @@
 
 import type { ClusterObject } from '../../../../api/object-types.ts';
 
-interface PodVolume {
-  name: string;
-  persistentVolumeClaim?: { claimName: string };
-  ephemeral?: object;
-  [source: string]: unknown;
-}
-
 export interface VolumeRow {
   name: string;
   /** The member of the API, such as `configMap`. */
@@ -53,14 +46,6 @@ function objectsIn(type: string, source: Members): VolumeRow['objects'] {
   if (type === 'secret') return named('Secret', source.secretName ?? source.name);
   const parts = type === 'projected' ? listOf(source.sources) : [];
   return parts.flatMap((part) => ['configMap', 'secret'].flatMap((member) => objectsIn(member, membersOf(part[member]))));
-}
-
-/** Lists the claims that a pod uses. The claim of an ephemeral volume is named after pod and volume. */
-export function claimsOf({ metadata, spec }: ClusterObject): string[] {
-  const volumes = (Array.isArray(spec?.volumes) ? spec.volumes : []) as readonly PodVolume[];
-  return volumes.flatMap(({ name, persistentVolumeClaim: claim, ephemeral }) =>
-    claim ? [claim.claimName] : ephemeral ? [`${metadata.name}-${name}`] : [],
-  );
 }
 
 const details: Readonly<Record<string, readonly string[]>> = {
