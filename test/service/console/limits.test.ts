@@ -1,8 +1,9 @@
+import { usersOf } from '@atrium/objects/used-by.ts';
 import { expect } from 'chai';
 import { conditionRows } from '../../../web/src/pages/cluster/sections/conditions/conditions.ts';
 import { leaseState } from '../../../web/src/pages/cluster/sections/limits/lease.ts';
 import { metricRows } from '../../../web/src/pages/cluster/sections/limits/metrics.ts';
-import { claimsOf, sourceOf } from '../../../web/src/pages/cluster/sections/storage/volumes.ts';
+import { sourceOf } from '../../../web/src/pages/cluster/sections/storage/volumes.ts';
 
 const object = (members: object) => ({
   ...{ apiVersion: 'v1', kind: 'Any', metadata: { name: 'one', resourceVersion: '1', creationTimestamp: '' } },
@@ -109,8 +110,13 @@ describe('volumes in the console', () => {
       { name: 'scratch', ephemeral: {} },
       { name: 'tmp', emptyDir: {} },
     ];
-    expect(claimsOf(object({ spec: { volumes } }))).to.deep.equal(['disk', 'one-scratch']);
-    expect(claimsOf(object({}))).to.deep.equal([]);
+    const pod = object({ kind: 'Pod', spec: { volumes } });
+    const placesOf = (name: string, user: object) => usersOf({ kind: 'PersistentVolumeClaim', name }, [user]).map(({ by }) => by);
+
+    expect(placesOf('disk', pod)).to.deep.equal([['volume data']]);
+    expect(placesOf('one-scratch', pod)).to.deep.equal([['volume scratch']]);
+    for (const name of ['settings', 'scratch', 'tmp', 'one-data', 'one-tmp']) expect(placesOf(name, pod)).to.deep.equal([]);
+    expect(placesOf('disk', object({ kind: 'Pod' }))).to.deep.equal([]);
   });
 
   it('name their source', () => {
