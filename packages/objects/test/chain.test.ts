@@ -110,7 +110,7 @@ describe('the chain of an object', () => {
     expect(chainOf({}, [undefined, {}, { kind: 'Pod' }]).nodes).to.have.lengthOf(1);
   });
 
-  it('counts the objects of each kind that a column has no room for, and leads to them', () => {
+  it('counts the objects of each kind past the bound of a column, and leads to them', () => {
     const names = Array.from({ length: 15 }, (_, index) => `c${index}`);
     const envFrom = names.flatMap((name) => [{ configMapRef: { name } }, { secretRef: { name } }]);
     const volumes = [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }];
