@@ -170,10 +170,14 @@ const files = [
   { name: 'line-chart', test: /web\/src\/editors\/line-chart\.tsx$/, priority: 1 },
   {
     name: 'people',
-    test: new RegExp(`pages/(?!(?:cluster|${personSections})/)|web/src/(?:${ofPeople})\\.|lucide/.*/icons/(?:${iconFiles('people')})\\.`),
+    test: new RegExp(
+      `pages/(?!(?:activity|cluster|${personSections})/)|web/src/(?:${ofPeople})\\.|lucide/.*/icons/(?:${iconFiles('people')})\\.`,
+    ),
     minShareCount: 2,
     priority: 1,
   },
+  // History of each object shows events as the page of all activity does.
+  { name: 'activity', test: /pages\/activity\//, minShareCount: 2 },
   { name: 'person', test: new RegExp(`pages/(?:${personSections})/`), minShareCount: 2 },
 ];
 
@@ -247,9 +251,9 @@ async function makeConsole(stamp: string): Promise<void> {
         rolldownOptions: {
           output: {
             hashCharacters: 'hex',
-            entryFileNames: 'assets/[name]-[hash:12].js',
-            chunkFileNames: 'assets/[name]-[hash:12].js',
-            assetFileNames: 'assets/[name]-[hash:12][extname]',
+            entryFileNames: 'assets/[name]-[hash:8].js',
+            chunkFileNames: 'assets/[name]-[hash:8].js',
+            assetFileNames: 'assets/[name]-[hash:8][extname]',
             codeSplitting: { groups: [...files] },
           },
         },

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const present = fileURLToPath(new URL('../../../web/dist', import.meta.url));
-const hashes = /-([0-9a-f]{12})(?=\.)/g;
+const hashes = /-([0-9a-f]{8})(?=\.)/g;
 const reversed = (text: string) => text.replaceAll(hashes, (_, hash: string) => `-${[...hash].reverse().join('')}`);
 
 /** Returns the folder of the console, and a function that removes it. Encodings of files are left out. */

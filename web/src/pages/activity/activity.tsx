@@ -1,5 +1,5 @@
 /** Activity: who did what, newest first, with a bar per hour. */
-import './activity.css';
+import './styles';
 import { useSignal } from '@preact/signals';
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { fetchKinds, type Kind } from '../../api/kinds';

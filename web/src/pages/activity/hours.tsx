@@ -1,5 +1,5 @@
 /** Bars of the events per hour, or per day for a long time. A bar leads to the events of its time. */
-import './activity.css';
+import './styles';
 import { useRef } from 'preact/hooks';
 import type { Schemas } from '../../api/client';
 import { setQuery } from '../../app/router';

@@ -1,5 +1,4 @@
 /** CPU and memory over time as charts, and as a table with the same figures. */
-import './usage-history.css';
 import { useSignal } from '@preact/signals';
 import type { Schemas } from '../../../../api/client';
 import { useLoad } from '../../../../api/load';
@@ -9,12 +8,16 @@ import { inWords, may, type Right, useRights } from '../../../../app/rights';
 import type { ChartLine, ChartMark } from '../../../../editors/chart';
 import { LineChart } from '../../../../editors/line-chart';
 import { t, timeOf } from '../../../../text/text';
+import { addStyles } from '../../../../ui/add-styles';
 import { PlainTable } from '../../../../ui/plain-table';
 import { Failure, Skeleton } from '../../../../ui/state';
 import { quantity } from '../../quantity';
 import { titleOf } from '../../usage';
 import { type Amounts, type Measured, measured } from '../../usage-amounts';
+import styles from './usage-history.css?inline';
 import type { EventMarks, UsageMark } from './usage-marks';
+
+addStyles(styles);
 
 type History = Schemas['UsageHistory'];
 type Range = History['range'];
