@@ -6,6 +6,7 @@ import { Icon } from '../../ui/icon';
 import { PlainTable } from '../../ui/plain-table';
 import { type AuditEvent, hadEffect } from './actions';
 import { Sentence } from './sentence';
+import './styles';
 
 interface EventTableProps {
   label: string;
@@ -24,7 +25,7 @@ export const EventTable = ({ label, events, kinds, isAtObject = false }: EventTa
       { title: t('history.when'), cell: ({ requestReceivedTimestamp }) => <Ago since={requestReceivedTimestamp} /> },
       { title: t('history.what'), cell: (event) => <Sentence event={event} kinds={kinds} isAtObject={isAtObject} /> },
       { title: t('activity.outcome'), cell: (event) => <Outcome event={event} /> },
-      { title: t('history.from'), cell: ({ sourceIPs }) => <code>{sourceIPs.join(', ')}</code> },
+      { title: t('history.from'), cell: ({ sourceIPs }) => <code class="source">{sourceIPs.join(', ')}</code> },
     ]}
   />
 );
