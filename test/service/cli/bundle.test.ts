@@ -43,6 +43,7 @@ describe('each program as it is built', () => {
       'logout',
       'users',
       'access',
+      'audit',
       'completion',
       'help',
     ]);
