@@ -53,6 +53,7 @@ export class Installation {
   readonly #cluster: ClusterOfReplicas;
   readonly #directory: string;
   readonly #more: Settings;
+  readonly #host: string;
   #started = 0;
   /** Kills the replicas and deletes all files at the exit of the process. */
   readonly #abandon = () => {
@@ -65,22 +66,27 @@ export class Installation {
     admin: ClusterAdmin;
     directory: string;
     settings: Settings;
+    host: string;
   }) {
     this.admin = parts.admin;
     this.#more = parts.settings;
+    this.#host = parts.host;
     this.#cluster = parts.cluster;
     this.#directory = parts.directory;
     process.once('exit', this.#abandon);
   }
 
-  /** @param settings of every replica, beside those that any replica needs */
-  static async start(settings: Settings = {}): Promise<Installation> {
+  /**
+   * @param settings of every replica, beside those that any replica needs
+   * @param host of the public URL. Browsers have passkeys at `localhost`, and at no IP address
+   */
+  static async start(settings: Settings = {}, host = '127.0.0.1'): Promise<Installation> {
     const directory = await mkdtemp(join(tmpdir(), 'atrium-replicas-'));
     // A build of its own tests the current code, independent of other builds.
     await promisify(execFile)('npm', ['run', 'build', '--', `--outfile=${directory}/atrium.js`], { cwd: fileURLToPath(root) });
     const cluster = await (process.env.TEST_CLUSTER === 'real' ? controlPlane() : embeddedCluster());
     const admin = new ClusterAdmin(cluster, cluster.tokens.get('admin') ?? '');
-    const installation = new Installation({ cluster, admin, directory, settings });
+    const installation = new Installation({ cluster, admin, directory, settings, host });
     try {
       await installation.balancer.start();
       await installation.proxy.start();
@@ -94,7 +100,7 @@ export class Installation {
   }
 
   get url(): string {
-    return this.balancer.url;
+    return this.balancer.url.replace('127.0.0.1', this.#host);
   }
 
   token(person: TokenHolder | 'admin'): string {

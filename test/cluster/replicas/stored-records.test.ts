@@ -4,6 +4,7 @@ import { Agent } from 'undici';
 import { z } from 'zod';
 import { aPolicy, type Request, user } from '../../service/access-requests/support.ts';
 import { aNamespace } from '../../service/bindings/support.ts';
+import { Authenticator, optionsIn } from '../../service/factors/authenticator.ts';
 import { codeOf, codesIn, secretIn } from '../../service/factors/person.ts';
 import { Browser } from '../../service/identity/browser.ts';
 import { RelyingParty, tokensOf } from '../../service/identity/relying-party.ts';
@@ -55,7 +56,7 @@ describe(`records that replicas of version ${release.version} and of the present
   const service = forSuite(() => {
     corp.misbehave(namesItself());
     const claims = { usernamePrefix: 'corp:', groupsPrefix: 'corp:' };
-    return Installation.start({
+    const settings = {
       features: { accessRequests: true },
       login: {
         issuers: [
@@ -67,7 +68,8 @@ describe(`records that replicas of version ${release.version} and of the present
         ldap: [{ id: 'corp', name: 'Corp', url: wire.url, baseDN: `ou=people,${base}` }],
         sync: { maxInvalidPercent: 100 },
       },
-    });
+    };
+    return Installation.start(settings, 'localhost');
   });
   let old: Replica;
   let present: Replica;
@@ -162,6 +164,36 @@ describe(`records that replicas of version ${release.version} and of the present
           async () => factorList.parse((await asAdmin('GET', `/auth/v1/users/${nameOf(email)}/factors`, replica)).body).items,
           (items) => items.some(({ left }) => left === 8) && items.some(({ type }) => type === 'TOTP'),
         );
+    },
+
+    async 'a passkey and its counter'(one, other) {
+      const email = nextUser();
+      const authenticator = new Authenticator(service.url, { count: 1 });
+      const setUp = browserAt(one);
+      const page = await begin(setUp, email, { parameters: '&prompt=enrol&factor=passkey' });
+      const codesPage = await setUp.submit(page, { assertion: authenticator.create(page), name: 'laptop' });
+      expect(codesIn(codesPage), codesPage.body).to.have.length(10);
+      expect(nameIn(await finish(setUp, await setUp.submit(codesPage, {})))).to.equal(email);
+
+      for (const replica of [other, one, other]) {
+        const browser = browserAt(replica);
+        // A replica learns of new factors from its watch.
+        const asked = await eventually(
+          () => begin(browser, email),
+          ({ body }) => body.includes('data-passkey="get"'),
+        );
+        expect(optionsIn(asked).allowCredentials).to.deep.equal([{ id: authenticator.id.toString('base64url') }]);
+        expect(nameIn(await finish(browser, await browser.submit(asked, { assertion: authenticator.get(asked) })))).to.equal(email);
+      }
+      const withoutPassword = async (replica: Replica, lies = {}) => {
+        const browser = browserAt(replica);
+        const { body } = await browser.get(`${service.url}/api/v2/token/login?token_storage=cookie&issuer=local`);
+        const form = await browser.get(loginInfo.parse(JSON.parse(body)).auth_url);
+        return finish(browser, await browser.submit(form, { assertion: authenticator.get(form, lies) }));
+      };
+      for (const replica of [one, other]) expect(nameIn(await withoutPassword(replica))).to.equal(email);
+      // A copy of the authenticator would have a counter of the past.
+      expect((await withoutPassword(one, { count: 2 })).status).to.not.equal(200);
     },
 
     async 'a one-time link'(one, other) {
