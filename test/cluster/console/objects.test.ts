@@ -79,6 +79,8 @@ describe('an object of the cluster on the console', () => {
     await type(page, yaml('loud'));
     await press(page, 'Review the changes');
     await page.getByText('see the changes below').waitFor();
+    // The comparison is loaded when it is shown first.
+    await page.locator('.cm-deletedChunk').first().waitFor();
 
     expect((await page.locator('.cm-deletedChunk').allTextContents()).join())
       .to.contain('calm')
