@@ -113,8 +113,8 @@ describe('the image', () => {
 
     expect(bundled.size).to.be.greaterThan(50);
     const runtime = `node-linux-${process.arch}@${process.version.slice(1)}`;
-    const own = ['@atrium/http', '@atrium/kubernetes', '@atrium/lists', '@atrium/objects', '@atrium/oidc-client', 'kubectl-atrium'];
-    expect(listed.sort()).to.deep.equal([...bundled, runtime, ...own.map((name) => `${name}@1.0.0`)].sort());
+    const own = ['audit-store', 'http', 'kubernetes', 'lists', 'objects', 'oidc-client'].map((name) => `@atrium/${name}`);
+    expect(listed.sort()).to.deep.equal([...bundled, runtime, ...[...own, 'kubectl-atrium'].map((name) => `${name}@1.0.0`)].sort());
   });
 
   it('serves in a cluster as an unprivileged user on a read-only root, and ends gracefully', async () => {
