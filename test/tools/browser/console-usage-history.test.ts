@@ -73,7 +73,7 @@ describe('usage over time in the console', () => {
     expect(asked).to.equal(0);
     await page.getByRole('link', { name: /^Atrium / }).scrollIntoViewIfNeeded();
     await charts(page).nth(1).waitFor();
-    for (const text of [/^Usage: [\d.]+m?$/, /^Requests now: [\d.]+$/, /^Limits now: [\d.]+$/, 'Allocatable now: 12'])
+    for (const text of [/^Usage: [\d.]+m?$/, /^Requests now: [\d.]+m?$/, /^Limits now: [\d.]+m?$/, 'Allocatable now: 12'])
       await section(page).getByText(text).first().waitFor();
     expect(await barriers(page)).to.deep.equal([]);
     await page.setViewportSize({ width: 1280, height: 720 });
