@@ -14,16 +14,15 @@ export interface EventDatabase {
 /** Rows in one statement: SQLite takes 32,766 parameters. */
 const rowsAtOnce = 500;
 
+/** Returns the end of the chain; undefined without events. */
+export const newestEvent = (db: Kysely<Tables>) =>
+  db.selectFrom('events').select(['sequence', 'hash']).orderBy('sequence', 'desc').limit(1).executeTakeFirst();
+
 /** Numbers and inserts the events that are not there yet. Only one transaction at a time appends. */
 export async function appendEvents({ db, begin }: EventDatabase, events: readonly AuditEvent[]): Promise<void> {
   await db.transaction().execute(async (transaction) => {
     await begin(transaction);
-    const newest = await transaction
-      .selectFrom('events')
-      .select(['sequence', 'hash'])
-      .orderBy('sequence', 'desc')
-      .limit(1)
-      .executeTakeFirst();
+    const newest = await newestEvent(transaction);
     let sequence = newest?.sequence ?? 0;
     let hash = newest === undefined ? firstHash : Buffer.from(newest.hash).toString('hex');
     for (let from = 0; from < events.length; from += rowsAtOnce) {

@@ -1,5 +1,5 @@
 import type { ChainedEvent, Checkpoint } from './chain.ts';
-import type { EventDatabase } from './queries.ts';
+import { type EventDatabase, newestEvent } from './queries.ts';
 import { membersOf } from './tables.ts';
 
 /** Events that one call looks at to find those that have expired. */
@@ -20,12 +20,7 @@ export async function makeCheckpoint(database: EventDatabase, now: Date): Promis
   const { db, begin } = database;
   return await db.transaction().execute(async (transaction) => {
     await begin(transaction);
-    const newest = await transaction
-      .selectFrom('events')
-      .select(['sequence', 'hash'])
-      .orderBy('sequence', 'desc')
-      .limit(1)
-      .executeTakeFirst();
+    const newest = await newestEvent(transaction);
     if (newest === undefined) return undefined;
     await transaction.deleteFrom('checkpoints').execute();
     await transaction.insertInto('checkpoints').values({ sequence: newest.sequence }).execute();
