@@ -13,6 +13,7 @@ import { Empty, Failure, Held, Notice, Old, Skeleton, Waiting } from '../ui/stat
 import { type Column, Table } from '../ui/table';
 import { Guarded } from './guarded';
 import { Offers, type OffersProps } from './offers';
+import { QueryChoice, type QueryChoiceProps } from './query-choice';
 import { type Right, useRights } from './rights';
 import { query, setQuery } from './router';
 
@@ -20,15 +21,6 @@ import { query, setQuery } from './router';
 export interface Asked {
   parameters: { search?: string; sortBy?: string };
   chosen: Readonly<Record<string, string>>;
-}
-
-interface Filter {
-  /** In the address of the page. */
-  name: string;
-  label: string;
-  /** The choice of an address without the name. */
-  any: string;
-  options: readonly (readonly [value: string, label: string])[];
 }
 
 interface Row {
@@ -42,7 +34,7 @@ export interface List<T extends Row> {
   none: string;
   /** Label of the search field. */
   search?: string;
-  filters?: readonly Filter[];
+  filters?: readonly QueryChoiceProps[];
   columns: readonly Column<T>[];
   /** The first is the default order. Without any, the service chooses. */
   sortable?: readonly string[];
@@ -166,18 +158,8 @@ function Filters<T extends Row>({ list: { search, filters = [] } }: { list: List
   return (
     <search class="filters">
       {search && <SearchField label={search} />}
-      {filters.map(({ name, label, any, options }) => (
-        <label key={name}>
-          <span class="hidden">{label}</span>
-          <select value={query.value.get(name) ?? ''} onChange={({ currentTarget }) => setQuery({ [name]: currentTarget.value })}>
-            <option value="">{any}</option>
-            {options.map(([value, text]) => (
-              <option key={value} value={value}>
-                {text}
-              </option>
-            ))}
-          </select>
-        </label>
+      {filters.map((filter) => (
+        <QueryChoice key={filter.name} {...filter} />
       ))}
     </search>
   );

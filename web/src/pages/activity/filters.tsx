@@ -5,6 +5,7 @@ import { api, bodyOf } from '../../api/client';
 import { isListable, type Kind, kindId } from '../../api/kinds';
 import { useLoad } from '../../api/load';
 import { useMyNamespaces } from '../../app/namespace';
+import { QueryChoice } from '../../app/query-choice';
 import { query, setQuery } from '../../app/router';
 import { t } from '../../text/text';
 import { Combobox, type Suggestion } from '../../ui/combobox';
@@ -18,7 +19,7 @@ export function Filters({ kinds }: { kinds: readonly Kind[] }) {
   return (
     <search class="sentence" aria-label={t('activity.filters')}>
       <Slot name="actor" label={t('activity.who')} any={t('activity.anyone')} suggestions={useActors()} />
-      <Choice
+      <QueryChoice
         name="verb"
         label={t('activity.verb')}
         any={t('activity.anything')}
@@ -36,7 +37,7 @@ export function Filters({ kinds }: { kinds: readonly Kind[] }) {
       <Slot name="name" label={t('activity.name')} any={t('activity.anyName')} suggestions={[]} />
       <Word of={t('activity.word.in')} />
       <Slot name="namespace" label={t('cluster.namespace')} any={t('cluster.allNamespaces')} suggestions={namespaces} />
-      <Choice
+      <QueryChoice
         name="outcome"
         label={t('activity.outcome')}
         any={t('activity.anyOutcome')}
@@ -90,24 +91,6 @@ function Slot({ name, label, any, suggestions }: SlotProps) {
     />
   );
 }
-
-interface ChoiceProps extends Omit<SlotProps, 'suggestions'> {
-  options: readonly (readonly [value: string, label: string])[];
-}
-
-const Choice = ({ name, label, any, options }: ChoiceProps) => (
-  <label>
-    <span class="hidden">{label}</span>
-    <select value={query.value.get(name) ?? ''} onChange={({ currentTarget }) => setQuery({ [name]: currentTarget.value })}>
-      <option value="">{any}</option>
-      {options.map(([value, text]) => (
-        <option key={value} value={value}>
-          {text}
-        </option>
-      ))}
-    </select>
-  </label>
-);
 
 function PeriodChoice() {
   const since = sinceIn(query.value);
