@@ -1,12 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import type { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { beginCall, type OutgoingCall } from '@atrium/http/telemetry/tracing.ts';
 import { badRequest } from '@atrium/objects/status.ts';
 import { callTimes } from './call-times.ts';
 import type { Connection } from './connection.ts';
 import { abortable, Deadline } from './deadline.ts';
-import { destroyAll, type Pools, poolOptions, unboundedPool } from './pools.ts';
+import { destroyAll, isAbortOfCall, type Pools, poolOptions, unboundedPool } from './pools.ts';
 import { type Credential, failureOf, isLostConnection, type UpstreamResponse } from './transport.ts';
 import { callUpgrade, type UpgradeAnswer } from './upgrade-call.ts';
 
@@ -23,7 +23,7 @@ export interface PassedCall {
   search: string;
   /** Headers of the request. `passedHeaders` selects those that are forwarded. */
   headers: IncomingHttpHeaders;
-  /** Body, which cannot be sent twice. */
+  /** Body, which cannot be sent twice, and is read once the call is sent. */
   body?: { stream: Readable; length: number | undefined } | undefined;
   /** Set for a watch, which has no timeout. */
   isLong: boolean;
@@ -71,7 +71,7 @@ export class Passage {
     return this.#timed(call, call.isLong ? 'pass watch' : 'pass', async (signal, traceHeaders) => {
       const pool = this.#pools[credential.isTheirs ? 'theirs' : 'ours'][call.isLong ? 'long' : 'short'];
       const { body } = call;
-      const options = {
+      const options = () => ({
         path: this.#pathOf(call),
         // undici types the common methods only. Node.js has refused methods that HTTP does not know.
         method: call.method as 'GET',
@@ -80,17 +80,19 @@ export class Passage {
           ...this.#headersOf(call, credential, false),
           ...(body?.length !== undefined && { 'content-length': String(body.length) }),
         },
-        body: body?.stream ?? null,
+        // undici may end this stream before it is read, and leaves the body whole.
+        body: body ? Readable.from(chunksOf(body.stream), { objectMode: false }) : null,
         signal,
-      };
+      });
       for (let attempt = 1; ; attempt += 1) {
         try {
-          const response = await abortable(pool.request(options), signal);
+          const response = await abortable(pool.request(options()), signal);
           // The reader of the body receives the error, too.
           response.body.on('error', () => undefined);
           return response;
         } catch (error) {
-          const isRepeatable = (call.method === 'GET' || call.method === 'HEAD') && isLostConnection(error);
+          const isRead = call.method === 'GET' || call.method === 'HEAD';
+          const isRepeatable = isAbortOfCall(error) || (isRead && isLostConnection(error));
           if (signal.aborted || attempt === maxAttempts || !isRepeatable) throw error;
         }
       }
@@ -152,6 +154,10 @@ export class Passage {
       throw failureOf(error, call.signal, deadline);
     }
   }
+}
+
+async function* chunksOf(stream: Readable): AsyncGenerator<Uint8Array> {
+  yield* stream;
 }
 
 /** Headers of a request that are forwarded. None of them identifies the caller, which is left to the client of the API server. */

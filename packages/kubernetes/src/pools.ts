@@ -1,6 +1,7 @@
 import { createSecureContext } from 'node:tls';
 import { buildConnector, Client, Pool } from 'undici';
 import type { Connection, TlsOptions } from './connection.ts';
+import { errorCode } from './upstream-error.ts';
 
 /** Lifetime of an idle connection, which may be lost unnoticed. With the deadline of a call on it, that takes at most 35 s. */
 const maxIdleMs = 20_000;
@@ -52,14 +53,14 @@ function connector(connection: Connection, timeout: number, showsCertificate: bo
  *
  * An aborted call closes its connection. undici would then open another one (nodejs/undici#5845) that no call needs, and its pool would
  * keep it: a browser aborts its watches with each page that it leaves. A call that begins on a closing connection fails with UND_ERR_INFO
- * before it is sent, and has to be repeated (`isLostConnection`).
+ * before it is sent, and has to be repeated (`isAbortOfCall`).
  */
 export const unboundedPool = (origin: string, options: Pool.Options): Pool => new Pool(origin, { ...options, factory: clientOfCalls });
 
 function clientOfCalls(origin: URL, options: object): Client {
   const client = new Client(origin, options);
   client.on('disconnect', (url, _targets, error) => {
-    if (!isAbort(error)) return;
+    if (!isAbortOfCall(error)) return;
     // This event removes the connection from the pool. Never use it in a bounded pool, where calls may wait for this connection.
     client.emit('connectionError', url, [client], error);
     client.destroy(error);
@@ -67,4 +68,6 @@ function clientOfCalls(origin: URL, options: object): Client {
   return client;
 }
 
-const isAbort = (error: Error) => 'code' in error && error.code === 'UND_ERR_INFO' && error.message === 'aborted';
+/** Reports whether the abort of a call closed the connection. Another call that fails by that was never sent. */
+export const isAbortOfCall = (error: unknown): boolean =>
+  errorCode(error) === 'UND_ERR_INFO' && error instanceof Error && error.message === 'aborted';
