@@ -47,8 +47,8 @@ export function loginOperations(services: Settings, { begin, finish, info }: Log
   const query = loginQuery({ redirectURLs, tokenStorage: login.tokenStorage });
   const flow = [
     ...beginOperations(begin, query),
-    redirectOperation(begin, query, login.externalURL),
-    ...callbackOperations(finish, services.basePath),
+    redirectOperation(begin, query, { externalURL: login.externalURL, start: `${services.basePath}/` }),
+    ...callbackOperations(finish, `${services.basePath}/`),
   ];
   return [...(isConfigured ? flow : flow.map(unconfigured)), ...infoOperations(info), issuersOperation(issuersOf(services.config))];
 }
@@ -74,8 +74,22 @@ function beginOperations(begin: LoginHandlers['begin'], query: LoginQuerySchema)
   ];
 }
 
-/** @param externalURL `login.externalURL`: address to which browsers are redirected instead of the issuer */
-function redirectOperation(begin: LoginHandlers['begin'], query: LoginQuerySchema, externalURL: string | undefined): Operation {
+/** Seconds in which a user can read why a login failed, before the start page follows. */
+const readingSeconds = 3;
+
+/** Leads a browser that navigated here to the start page, unless the login succeeds: an answer of JSON has no link. */
+function leadTo(start: string, ctx: Context): void {
+  if (isNavigation(ctx)) ctx.set('Refresh', `${readingSeconds}; url=${start}`);
+}
+
+interface Addresses {
+  /** `login.externalURL`: address to which browsers are redirected instead of the issuer. */
+  externalURL: string | undefined;
+  /** Path of the start page. */
+  start: string;
+}
+
+function redirectOperation(begin: LoginHandlers['begin'], query: LoginQuerySchema, { externalURL, start }: Addresses): Operation {
   return operation({
     id: 'HandleRedirect',
     method: 'GET',
@@ -92,7 +106,9 @@ function redirectOperation(begin: LoginHandlers['begin'], query: LoginQuerySchem
       400: badParameters,
     },
     async handle({ ctx, query }) {
+      leadTo(start, ctx);
       const info = await begin(ctx, query);
+      ctx.remove('Refresh');
       ctx.vary('Sec-Fetch-Mode, Accept');
       if (isNavigation(ctx)) {
         ctx.status = 302;
@@ -103,7 +119,7 @@ function redirectOperation(begin: LoginHandlers['begin'], query: LoginQuerySchem
   });
 }
 
-function callbackOperations(finish: LoginHandlers['finish'], basePath: string): Operation[] {
+function callbackOperations(finish: LoginHandlers['finish'], start: string): Operation[] {
   const shared = {
     method: 'GET',
     tag,
@@ -124,10 +140,11 @@ function callbackOperations(finish: LoginHandlers['finish'], basePath: string): 
       },
     },
     async handle({ ctx, query }: { ctx: Context; query: CallbackQuery }) {
+      leadTo(start, ctx);
       const info = await finish(ctx, query);
       // A browser that navigated here must not show JSON, so it is redirected.
-      const isLeft = isNavigation(ctx) && info.ext.token_storage === 'cookie';
-      if (isLeft) ctx.set('Refresh', `0; url=${info.ext.return_to ?? `${basePath}/`}`);
+      if (isNavigation(ctx) && info.ext.token_storage === 'cookie') ctx.set('Refresh', `0; url=${info.ext.return_to ?? start}`);
+      else ctx.remove('Refresh');
       ctx.body = info;
     },
   } as const;

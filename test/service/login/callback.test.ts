@@ -176,6 +176,31 @@ describe('the callback', () => {
     expect((await logIn(service)).callback.headers.get('refresh')).to.equal(null);
   });
 
+  it('leads a browser that was sent here itself to the start page if the login fails (oauth2-proxy 1888)', async () => {
+    const { service } = party();
+    const browser = new Browser(service.url);
+    const late = loginInfoOf(await browser.login('v2', { token_storage: 'cookie' }));
+    const answer = await authorize(late.auth_url);
+    expectOK((await logIn(service, { browser })).callback);
+    for (const name of browser.cookies.keys()) if (name.includes('atrium_flow_')) browser.cookies.delete(name);
+
+    for (const [path, status] of [
+      // Two tabs began a login, and the flow of this one has expired, or the user went back in the history.
+      [`/api/v2/token/callback?${answer}`, 400],
+      [`/api/v1/token/callback?${answer}`, 400],
+      [`/api/v2/token/callback?${new URLSearchParams({ state: late.state, error: 'access_denied' })}`, 400],
+      ['/api/v2/token/redirect?issuer=nobody', 400],
+    ] as const) {
+      const reply = await browser.request(path, { headers: navigation });
+      expectStatus(reply, status);
+      expect(reply.headers.get('refresh'), path).to.equal('3; url=/');
+      expect((await browser.request(path)).headers.get('refresh'), path).to.equal(null);
+    }
+    expectOK(await browser.info('v2'));
+    const redirected = await browser.request('/api/v2/token/redirect', { headers: navigation });
+    expect([redirected.status, redirected.headers.get('refresh')]).to.deep.equal([302, null]);
+  });
+
   it('answers no HEAD, which would spend the code', async () => {
     const { provider, service } = party();
     const browser = new Browser(service.url);
