@@ -34,6 +34,8 @@ export interface DirectoryScript {
   /** Entries in one page. */
   pageSize?: number;
   pageFault?: 'emptyPages' | 'lostCookie' | 'sameCookie' | 'error' | 'truncated';
+  /** Result code of the last page of every list: above 0, the directory has stopped before its end. */
+  endCode?: number;
   /** Base DNs whose searches answer with a reference to another server. */
   referring?: readonly string[];
   /** Result code of searches below a base DN. */
@@ -139,7 +141,12 @@ export class ScriptedDirectory {
         ? ''
         : `${pageFault === 'emptyPages' ? 'empty' : 'page'}:${pageFault === 'sameCookie' ? 1 : page + 1}`;
     if (pageFault === 'lostCookie' && page > 0) return [...entries, done(id, Operation.LDAP_RES_SEARCH, success)];
-    return [...entries, ...references, result(id, next)];
+    return [...entries, ...references, this.#endOfPage(id, next)];
+  }
+
+  #endOfPage(id: number, next: string): Buffer {
+    const { endCode = success } = this.script;
+    return next === '' && endCode !== success ? done(id, Operation.LDAP_RES_SEARCH, endCode) : result(id, next);
   }
 
   /** Answers a request for further values. */

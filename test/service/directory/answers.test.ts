@@ -154,6 +154,27 @@ describe('the connector for answers of a directory', () => {
     for (const uid of many) expect((await read(uid)).spec.valid, uid).to.equal(true);
   });
 
+  for (const [endCode, what] of [
+    [3, 'its time limit'],
+    [4, 'its size limit'],
+    [11, 'an administrative limit'],
+    [51, 'its load'],
+  ] as const)
+    it(`changes nobody if the directory stops at ${what}, after half of the entries (go-gitea/gitea 4402)`, async () => {
+      const [listed, missing] = [`listed${endCode}`, `missing${endCode}`];
+      has(person(listed), person(missing), group('dev', [dnOf(missing)]));
+      await sync();
+      directory.script.endCode = endCode;
+      has(person(listed), person(`new${endCode}`));
+      directory.script.entries = directory.script.entries.filter(({ dn }) => dn !== dnOf(missing));
+      const result = await sync('corp', 'Failed');
+      expect(result).to.include({ created: 0, updated: 0, invalidated: 0 });
+      expect(result.errors[0]).to.include({ reason: 'Incomplete' });
+      expect(await groupsOf(missing)).to.deep.equal(['dev']);
+      expect((await read(missing)).spec.valid).to.equal(true);
+      expect((await logIn(listed)).status).to.equal(503);
+    });
+
   it('changes nobody if the search of groups fails', async () => {
     has(person('half'), group('dev', [dnOf('half')]));
     await sync();
@@ -263,6 +284,26 @@ describe('the connector for answers of a directory', () => {
     expect(await sync('by-objectguid')).to.include({ created: 1, failed: 0 });
     expect((await read('bytes')).spec.ids).to.deep.equal([{ type: 'ldap', id: guid.toString('hex') }]);
     expect(await sync('by-objectguid')).to.include({ unchanged: 1 });
+  });
+
+  it('compares passwords as they are typed (dexidp/dex 3456)', async () => {
+    for (const [index, typed] of ['()*\\', '\\28', ' blanks around ', 'Gänse😀', 'a\u0301', 'x,=+<>#;"', '%40&+', '{SSHA}x'].entries()) {
+      const uid = `typed${index}`;
+      has({ ...person(uid), password: typed });
+      expect((await service.logIn(`${uid}@example.com`, typed)).status, typed).to.equal(200);
+      for (const other of [typed.trim().slice(0, -1), `${typed} `, typed.normalize('NFC')].filter((one) => one !== typed && one !== ''))
+        expect((await service.logIn(`${uid}@example.com`, other)).status, `${typed} by ${other}`).to.equal(403);
+    }
+  });
+
+  it('finds users and groups whose names have characters of filters (rancher/rancher 9830, 12593)', async () => {
+    for (const [index, local] of ["o'neil", 'a&b', 'a*b', 'a|b', 'a!b', 'a~b', 'a=b', 'a+b', 'a^b', 'a{b}'].entries()) {
+      const entry = person(`special${index}`, { mail: [`${local}@example.com`], uid: [`test(${index})&abc`] });
+      has({ ...entry, dn: `uid=test(${index})&abc*,${people}` }, group('test(group&)abc', [`uid=test(${index})&abc*,${people}`]));
+      const { status, body } = await service.logIn(`${local}@example.com`, password);
+      expect(status, local).to.equal(200);
+      if (status === 200) console.log(JSON.parse(body).groups);
+    }
   });
 
   const dns: Record<string, readonly [dn: string, member: string]> = {
