@@ -24,9 +24,21 @@ const serviceAccount = () =>
       'must be system:serviceaccount:NAMESPACE:NAME',
     );
 
+const postgres = z.strictObject({
+  urlFile: path().describe(
+    'File with the address, `postgresql://USER:PASSWORD@HOST:5432/DATABASE`, as a mounted Secret has it. The password is reread for each connection.',
+  ),
+  caFile: path().optional().describe('PEM certificate authority of the server, beside those of the system. Read at the start.'),
+});
+
 export const auditStoreSection = z.strictObject({
   // The first start creates the file, so that its path is no file to check.
-  databaseFile: z.string().min(1).default('/var/lib/atrium/audit.db').describe('SQLite file with the events, on a volume of its own.'),
+  databaseFile: z
+    .string()
+    .min(1)
+    .default('/var/lib/atrium/audit.db')
+    .describe('SQLite file with the events, on a volume of its own. Ignored with `postgres`.'),
+  postgres: postgres.optional().describe('PostgreSQL in place of the file.'),
   callers: z
     .array(serviceAccount())
     .refine(isUnique, 'must not hold an account twice')

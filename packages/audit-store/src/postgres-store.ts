@@ -15,6 +15,9 @@ const connections = {
   keepAlive: true,
 } satisfies PoolConfig;
 
+/** Address of a server, whole or in parts. */
+export type PostgresServer = Pick<PoolConfig, 'connectionString' | 'host' | 'port' | 'user' | 'password' | 'database' | 'ssl'>;
+
 /** Events in PostgreSQL. */
 export class PostgresStore extends SqlStore {
   /**
@@ -23,7 +26,7 @@ export class PostgresStore extends SqlStore {
    * @param onIdleError called when a connection breaks while nothing uses it; the next call connects again
    * @throws Error if the server cannot be reached, or the schema cannot be brought up to date
    */
-  static async open(server: Pick<PoolConfig, 'connectionString' | 'ssl'>, onIdleError: (error: Error) => void): Promise<PostgresStore> {
+  static async open(server: PostgresServer, onIdleError: (error: Error) => void): Promise<PostgresStore> {
     // Numbers of 64 bits arrive as text; times and sequences fit into a double.
     const typed = {
       getTypeParser: ((oid: number) => (oid === types.builtins.INT8 ? Number : types.getTypeParser(oid))) as typeof types.getTypeParser,

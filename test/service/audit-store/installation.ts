@@ -24,7 +24,8 @@ export interface Installation extends TestServer {
   stopStore(): Promise<void>;
 }
 
-export async function withAuditStore({ config, ...options }: ServerOptions = {}): Promise<Installation> {
+/** @param database settings of the database in place of a file */
+export async function withAuditStore({ config, ...options }: ServerOptions = {}, database: object = {}): Promise<Installation> {
   const directory = await mkdtemp(join(tmpdir(), 'atrium-audit-'));
   const tokenFile = join(directory, 'token');
   const port = await freePort();
@@ -53,7 +54,7 @@ export async function withAuditStore({ config, ...options }: ServerOptions = {})
         config: parseConfig({
           yaml: stringify({
             server: { host: '127.0.0.1', port, metricsPort: 0 },
-            auditStore: { databaseFile: join(directory, 'audit.db'), callers: [serviceAccount] },
+            auditStore: { databaseFile: join(directory, 'audit.db'), callers: [serviceAccount], ...database },
           }),
         }),
         connection: connectionWith(await server.token('admin'), server.cluster),

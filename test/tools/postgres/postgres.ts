@@ -1,29 +1,44 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync } from 'node:fs';
-import { chown, mkdtemp, rm } from 'node:fs/promises';
+import { chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import type { KeyPair } from '../../cluster/certificates.ts';
 import { eventually } from '../../support/cluster-admin.ts';
+import { freePort } from '../../support/free-port.ts';
 
 const install = 'apt-get update && apt-get install -y --no-install-recommends postgresql';
 /** PostgreSQL refuses to run as root; 65534 is `nobody`. */
 const account = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
 const user = 'atrium';
 
+/** Password over TCP. The socket needs none. */
+export const password = 'p%40ss';
+
+interface PostgresOptions {
+  /** Default: false. */
+  waitsForDisk?: boolean;
+  /** Listens on loopback, too, where it requires the password; with a key pair it offers TLS there. */
+  overTCP?: boolean | KeyPair;
+}
+
 /** PostgreSQL as a child process, in a temporary folder, on a socket in this folder. */
 export class Postgres {
   readonly #programs: string;
   readonly #folder: string;
-  readonly #waitsForDisk: boolean;
+  readonly #settings: readonly string[];
+  /** Port on loopback, if it listens there. */
+  readonly port: number | undefined;
   #child: ChildProcess | undefined;
   #databases = 0;
 
-  private constructor(programs: string, folder: string, waitsForDisk: boolean) {
-    this.#waitsForDisk = waitsForDisk;
+  private constructor(programs: string, folder: string, settings: readonly string[], port: number | undefined) {
+    this.#settings = settings;
     this.#programs = programs;
     this.#folder = folder;
+    this.port = port;
   }
 
   /**
@@ -31,15 +46,25 @@ export class Postgres {
    *
    * @throws Error with the command that installs it
    */
-  static async start({ waitsForDisk = false } = {}): Promise<Postgres> {
+  static async start({ waitsForDisk = false, overTCP = false }: PostgresOptions = {}): Promise<Postgres> {
     const [programs] = globSync('/usr/lib/postgresql/*/bin').toSorted().reverse();
     if (programs === undefined) throw new Error(`PostgreSQL is not installed: ${install}`);
     const folder = await mkdtemp(join(tmpdir(), 'atrium-pg-'));
     if (account.uid !== undefined) await chown(folder, account.uid, account.gid);
-    const postgres = new Postgres(programs, folder, waitsForDisk);
+    const port = overTCP === false ? undefined : await freePort();
+    const tls = typeof overTCP === 'object' ? await tlsSettings(folder, overTCP) : [];
+    const settings = [
+      ...(waitsForDisk ? [] : ['-F']),
+      ...['-c', `listen_addresses=${port === undefined ? '' : '127.0.0.1'}`, '-c', `unix_socket_directories=${folder}`],
+      ...(port === undefined ? [] : ['-c', `port=${port}`]),
+      ...tls,
+    ];
+    const postgres = new Postgres(programs, folder, settings, port);
     const flags = [
       '--no-sync',
-      '--auth=trust',
+      '--auth-local=trust',
+      '--auth-host=scram-sha-256',
+      `--pwfile=${await fileOf(folder, 'password', password)}`,
       '--encoding=UTF8',
       '--locale=C.UTF-8',
       `--username=${user}`,
@@ -52,8 +77,7 @@ export class Postgres {
 
   /** Starts the server, or restarts it after `kill`. */
   async run(): Promise<void> {
-    const settings = [...(this.#waitsForDisk ? [] : ['-F']), '-c', 'listen_addresses=', '-c', `unix_socket_directories=${this.#folder}`];
-    const child = spawn(join(this.#programs, 'postgres'), ['-D', join(this.#folder, 'data'), ...settings], {
+    const child = spawn(join(this.#programs, 'postgres'), ['-D', join(this.#folder, 'data'), ...this.#settings], {
       ...account,
       cwd: this.#folder,
       stdio: 'ignore',
@@ -104,7 +128,20 @@ export class Postgres {
   }
 
   async #call(program: string, ...flags: string[]): Promise<string> {
-    const connection = [`--host=${this.#folder}`, `--username=${user}`];
+    const connection = [`--host=${this.#folder}`, `--username=${user}`, ...(this.port === undefined ? [] : [`--port=${this.port}`])];
     return (await promisify(execFile)(join(this.#programs, program), [...connection, ...flags])).stdout;
   }
+}
+
+/** Writes a file that PostgreSQL alone may read. */
+async function fileOf(folder: string, name: string, text: string): Promise<string> {
+  const file = join(folder, name);
+  await writeFile(file, text, { mode: 0o600 });
+  if (account.uid !== undefined) await chown(file, account.uid, account.gid);
+  return file;
+}
+
+async function tlsSettings(folder: string, { certificate, key }: KeyPair): Promise<string[]> {
+  const [certFile, keyFile] = [await fileOf(folder, 'tls.crt', certificate), await fileOf(folder, 'tls.key', key)];
+  return ['-c', 'ssl=on', '-c', `ssl_cert_file=${certFile}`, '-c', `ssl_key_file=${keyFile}`];
 }

@@ -1,0 +1,134 @@
+import { expect } from 'chai';
+import { auditEventList } from '../../../src/activity/schema.ts';
+import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { withAuditStore } from './installation.ts';
+
+const configMaps = '/api/kubernetes/api/v1/namespaces/default/configmaps';
+
+/** Tests that hold on each database. */
+export function itKeepsEventsOfReplicas(databaseSettings: () => Promise<object> = async () => ({})): void {
+  const service = forSuite(async () => withAuditStore({}, await databaseSettings()));
+  const names = async () => {
+    const response = await service.request('/auth/v1/audit?resource=configmaps', { as: 'admin' });
+    expect(response.status).to.equal(200);
+    return auditEventList.parse(await response.json()).items.map(({ objectRef }) => objectRef.name);
+  };
+  const create = async (name: string) => {
+    const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } };
+    expect((await service.request(configMaps, { method: 'POST', as: 'admin', body })).status).to.equal(201);
+  };
+  const metric = async (name: string) =>
+    new RegExp(`^${name} (.*)$`, 'm').exec(await (await fetch(`${service.metricsURL}/metrics`)).text())?.[1];
+  const check = async () => /^\[.\]auditStore .*$/m.exec(await (await fetch(`${service.metricsURL}/readyz?verbose`)).text())?.[0];
+
+  it('wait at the replica while the store is away, which a check, a metric and the query tell', async () => {
+    await create('first');
+    const shown = await eventually(check, (line) => line !== '[+]auditStore ok');
+    expect(shown).to.include('[-]auditStore failed (not critical): connect ECONNREFUSED');
+    expect(await metric('atrium_audit_events_waiting')).to.equal('1');
+    const query = await service.request('/auth/v1/audit', { as: 'admin' });
+    expect([query.status, ((await query.json()) as { message: string }).message]).to.deep.equal([
+      503,
+      'the audit store is not available, try again',
+    ]);
+  });
+
+  it('arrive once it is back, in their order, and none is lost', async () => {
+    await create('second');
+    await service.startStore();
+    expect(await eventually(names, (found) => found.length === 2)).to.deep.equal(['second', 'first']);
+    expect(await eventually(check, (line) => line === '[+]auditStore ok')).to.equal('[+]auditStore ok');
+    expect(await metric('atrium_audit_events_lost_total')).to.equal('0');
+    expect(service.logLines.filter((line) => line.includes('"msg":"audit store is not available"'))).to.have.length(1);
+  });
+
+  it('are counted at the store, too', async () => {
+    const response = await service.request('/auth/v1/audit/counts?by=verb', { as: 'admin' });
+    expect(response.status).to.equal(200);
+  });
+
+  it('are still there after a restart of the store', async () => {
+    await service.stopStore();
+    await service.startStore();
+    expect(await eventually(names, (found) => found.length === 2)).to.deep.equal(['second', 'first']);
+  });
+}
+
+/** Tests of the paths of the store that hold on each database. */
+export function itServesStoreCalls(databaseSettings: () => Promise<object> = async () => ({})): void {
+  const service = forSuite(async () => {
+    const started = await withAuditStore({}, await databaseSettings());
+    await started.startStore();
+    return started;
+  });
+  const ask = async (token: string | undefined, path: string, body: unknown) => {
+    const headers = { 'content-type': 'application/json', ...(token !== undefined && { authorization: `Bearer ${token}` }) };
+    return fetch(`${service.storeURL}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+  };
+  const query = { filter: {}, limit: 10 };
+  const event = {
+    auditID: 'a1',
+    cluster: 'local',
+    source: 'door',
+    verb: 'delete',
+    user: { username: 'ada' },
+    sourceIPs: [],
+    userAgent: 'kubectl',
+    objectRef: { apiGroup: '', resource: 'pods', namespace: 'shop', name: 'cart-0' },
+    requestReceivedTimestamp: '2026-01-12T10:00:00.000Z',
+    milliseconds: 8,
+    outcome: 'success',
+    responseStatus: { code: 200 },
+    requestID: 'r1',
+  };
+  const paths = { '/v1/events': { events: [event] }, '/v1/queries': query, '/v1/counts': { filter: {}, by: 'verb' } };
+
+  it('refuses callers without a token of the service account for the store, on every path', async () => {
+    await service.kubernetes.apply({
+      apiVersion: 'v1',
+      kind: 'ServiceAccount',
+      metadata: { name: 'stranger', namespace: serviceNamespace },
+    });
+    const refused: [string | undefined, number][] = [
+      [undefined, 401],
+      ['guessed', 401],
+      [await service.accountToken(undefined), 401],
+      [await service.accountToken('other'), 401],
+      [await service.accountToken('atrium-audit-store', 'stranger'), 403],
+    ];
+    for (const [path, body] of Object.entries(paths))
+      for (const [token, code] of refused) {
+        const response = await ask(token, path, body);
+        expect([response.status, ((await response.json()) as { kind: string }).kind], path).to.deep.equal([code, 'Status']);
+      }
+    const { events } = (await (await ask(await service.accountToken('atrium-audit-store'), '/v1/queries', query)).json()) as { events: [] };
+    expect(events).to.deep.equal([]);
+  });
+
+  it('keeps a batch that is sent twice once, with members of a newer replica', async () => {
+    const token = await service.accountToken('atrium-audit-store');
+    for (let sent = 0; sent < 2; sent += 1)
+      expect((await ask(token, '/v1/events', { events: [{ ...event, added: 'later' }] })).status).to.equal(204);
+    const { events } = (await (await ask(token, '/v1/queries', query)).json()) as { events: unknown[] };
+    expect(events).to.deep.equal([event]);
+  });
+
+  it('refuses a condition that it does not know, a batch above its bound and a body above its bound', async () => {
+    const token = await service.accountToken('atrium-audit-store');
+    const unknown = await ask(token, '/v1/queries', { filter: { colour: 'red' }, limit: 1 });
+    expect([unknown.status, JSON.stringify(await unknown.json())]).to.satisfy(
+      ([code, text]: [number, string]) => code === 400 && text.includes('filter.colour'),
+    );
+    expect((await ask(token, '/v1/events', { events: Array.from({ length: 201 }, () => event) })).status).to.equal(400);
+    expect((await ask(token, '/v1/events', { events: [{ ...event, userAgent: 'x'.repeat(5_000_000) }] })).status).to.equal(413);
+  });
+
+  it('has probes and metrics on its second port', async () => {
+    const ready = await (await fetch(`${service.storeMetricsURL()}/readyz?verbose`)).text();
+    expect(ready).to.include('[+]store ok').and.to.include('[+]kubernetes ok');
+    expect(await (await fetch(`${service.storeMetricsURL()}/metrics`)).text()).to.include(
+      'atrium_audit_store_events_total{outcome="stored"} 2',
+    );
+  });
+}
