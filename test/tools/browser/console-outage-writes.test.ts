@@ -191,6 +191,30 @@ describe('the console during an outage', () => {
     });
   });
 
+  describe('that begins while a plugin starts', () => {
+    const files = { manifest: /plugin-manifest\.json/, entry: /entry\.js/, texts: /locales\/en\.json/, code: /\/assets\/run-/ };
+    const answers = { 'does not come': undefined, 'is replaced by a refusal of a proxy': 503, 'is replaced by a page of a proxy': 200 };
+    for (const [file, pattern] of Object.entries(files))
+      for (const [what, status] of Object.entries(answers))
+        it(`shows the page of the plugin when the service is back: the file (${file}) ${what}`, async () => {
+          const context = await browser.newContext({ storageState: state });
+          page = await context.newPage();
+          let refused = 0;
+          await page.route(pattern, (route) => {
+            refused += 1;
+            return status === undefined ? route.abort() : route.fulfill({ status, contentType: 'text/html', body: '<p>Log in</p>' });
+          });
+          await page.goto(`${demo.url}/x/cost-report`);
+          await eventually(
+            () => refused,
+            (times) => times > 0,
+          );
+          await page.unrouteAll();
+
+          await page.getByText('In all').waitFor();
+        });
+  });
+
   describe('of the texts of a language', () => {
     const lang = () => page.evaluate('document.documentElement.lang');
 

@@ -253,6 +253,8 @@ describe('plugins in the console', () => {
       );
 
       expect(words).to.deep.equal(['Failed', 'Failed', 'Failed', 'Refused', 'Failed', 'Refused', 'Refused', 'Refused']);
+      expect(await row('other-digest').textContent()).to.contain('entry.js is not the one of sha256-');
+      expect(await row('other-manifest').textContent()).to.contain('plugin-manifest.json is not the one of sha256-');
       expect(await page.evaluate('globalThis.ran')).to.have.members(['throws', 'refused path']);
       expect(await row('contract-two').textContent()).to.contain('The plugin needs contract 2');
       expect(await page.locator('.chip').allTextContents()).to.deep.equal(['unlisted']);

@@ -14,16 +14,27 @@ export interface Manifest {
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 const textsOf = (value: unknown): string[] => (Array.isArray(value) ? value.filter((item) => typeof item === 'string') : []);
 
-function textsByName(value: unknown): Record<string, string> {
+/** Returns the members that are texts; none of a value that is no object. */
+export function textsByName(value: unknown): Record<string, string> {
   if (typeof value !== 'object' || value === null) return {};
   return Object.fromEntries(Object.entries(value).filter(([, text]) => typeof text === 'string'));
 }
 
+/** @throws Error if the text is no JSON object: a SyntaxError would pass for an answer that was cut */
+export function readObject(text: string, file: string): Record<string, unknown> {
+  let given: unknown;
+  try {
+    given = JSON.parse(text);
+  } catch (error) {
+    throw new Error(`${file} is no JSON: ${error instanceof Error ? error.message : error}`, { cause: error });
+  }
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) throw new Error(`${file} is no JSON object`);
+  return given as Record<string, unknown>;
+}
+
 /** @throws Error if the text is no JSON object */
 export function readManifest(text: string): Manifest {
-  const given: unknown = JSON.parse(text);
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) throw new Error('plugin-manifest.json is no JSON object');
-  const member = given as Record<string, unknown>;
+  const member = readObject(text, 'plugin-manifest.json');
   return {
     version: textOf(member.version) ?? '',
     displayName: textOf(member.displayName) ?? textsByName(member.displayName),

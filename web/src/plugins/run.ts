@@ -2,12 +2,13 @@
 import { effect } from '@preact/signals';
 import type { Plugin } from '../../template/atrium-console';
 import { fetchKinds } from '../api/kinds';
+import { untilDone } from '../api/outage';
 import { asProblem } from '../api/problem';
-import { contributions, type PluginState, pluginStates, removePlugin, setPluginState } from '../app/extensions';
+import { contributions, pluginStates, removePlugin, setPluginState } from '../app/extensions';
 import { addTexts, language, loadTexts, t } from '../text/text';
 import { contextOf } from './context';
 import { unseen } from './contributions';
-import { displayNameOf } from './manifest';
+import { displayNameOf, readObject, textsByName } from './manifest';
 import { importChecked, type Listed, Refused, type Source, sourceOf, textAt } from './source';
 import { dropStyles, keepStyles } from './styles';
 
@@ -25,7 +26,7 @@ const running = new Map<string, Running>();
 
 export async function runPlugins(plugins: readonly Listed[], files: Files, stop: AbortSignal): Promise<void> {
   stop.addEventListener('abort', endAll);
-  await loadTexts('plugins');
+  await untilDone(() => loadTexts('plugins'));
   await Promise.all(plugins.map((listed) => start(listed, files, stop)));
 }
 
@@ -49,31 +50,51 @@ export async function areOthers(plugins: readonly Listed[], files: Files, stop: 
   return [...new Set([...running.keys(), ...now.keys()])].some((name) => running.get(name)?.source.version !== now.get(name));
 }
 
+/** Starts a plugin, again after each outage. */
 async function start(listed: Listed, files: Files, stop: AbortSignal): Promise<void> {
-  const { name } = listed;
-  let state: PluginState = { name, displayName: listed.displayName, state: 'loading' };
+  const { name, displayName } = listed;
+  const fail = (state: 'refused' | 'failed', error: unknown) => {
+    setPluginState({ ...(pluginStates.value?.get(name) ?? { name, displayName }), state, problem: asProblem(error).message });
+  };
   try {
-    const source = await sourceOf(listed, files, stop);
-    const { manifest } = source;
-    running.set(name, { source, plugin: undefined });
-    const { entry, styles } = manifest;
-    state = { ...state, displayName: displayNameOf(manifest, listed.displayName), version: manifest.version };
-    if (manifest.contract !== contract) throw new Refused(t('plugins.needsContract', { contract: String(manifest.contract ?? '–') }));
-    if (entry !== undefined) {
-      state.digest = source.digestOf(entry);
-      const texts = await Promise.all(styles.map((file) => textAt(source.addressOf(file), source.digestOf(file), stop)));
-      keepStyles(name, texts);
-      await keepTexts(name, source, stop);
-      const plugin = pluginOf(await importChecked(source, entry, stop));
-      running.set(name, { source, plugin });
-      await within(activateSeconds, plugin.activate(contextOf(name, stop)));
-    }
-    setPluginState({ ...state, state: entry === undefined ? 'empty' : 'running' });
+    await untilDone(
+      () => startOnce(listed, files, stop),
+      (problem) => {
+        if (!stop.aborted) fail('failed', problem);
+      },
+    );
     await reportUnseen(name);
   } catch (error) {
-    if (stop.aborted) return;
+    if (!stop.aborted) fail(error instanceof Refused ? 'refused' : 'failed', error);
+  }
+}
+
+async function startOnce(listed: Listed, files: Files, stop: AbortSignal): Promise<void> {
+  const { name } = listed;
+  const ended = new AbortController();
+  const signal = AbortSignal.any([stop, ended.signal]);
+  try {
+    const source = await sourceOf(listed, files, signal);
+    const { manifest } = source;
+    running.set(name, { source, plugin: undefined });
+    const { entry, styles, version } = manifest;
+    const state = { name, displayName: displayNameOf(manifest, listed.displayName), version };
+    setPluginState({ ...state, state: 'loading' });
+    if (manifest.contract !== contract) throw new Refused(t('plugins.needsContract', { contract: String(manifest.contract ?? '–') }));
+    if (entry === undefined) return setPluginState({ ...state, state: 'empty' });
+    const digest = source.digestOf(entry);
+    setPluginState({ ...state, digest, state: 'loading' });
+    const texts = await Promise.all(styles.map((file) => textAt(source.addressOf(file), source.digestOf(file), signal)));
+    keepStyles(name, texts);
+    await keepTexts(name, source, signal);
+    const plugin = pluginOf(await importChecked(source, entry, signal));
+    running.set(name, { source, plugin });
+    await within(activateSeconds, plugin.activate(contextOf(name, signal)));
+    setPluginState({ ...state, digest, state: 'running' });
+  } catch (error) {
+    ended.abort();
     removePlugin(name);
-    setPluginState({ ...state, state: error instanceof Refused ? 'refused' : 'failed', problem: asProblem(error).message });
+    throw error;
   }
 }
 
@@ -113,7 +134,7 @@ async function keepTexts(name: string, source: Source, stop: AbortSignal): Promi
     if (!locales.includes(tag) || known.has(tag)) return;
     known.add(tag);
     const file = `locales/${tag}.json`;
-    addTexts(`plugin ${name}`, tag, JSON.parse(await textAt(source.addressOf(file), source.digestOf(file), stop)));
+    addTexts(`plugin ${name}`, tag, textsByName(readObject(await textAt(source.addressOf(file), source.digestOf(file), stop), file)));
   };
   await Promise.all([keep('en'), keep(language.value)]);
   const end = effect(() => {

@@ -1,5 +1,6 @@
 /** Files of a plugin. Each is checked against its digest before use. */
 import { base, type Schemas } from '../api/client';
+import { isPage, noAnswer, problemOf } from '../api/problem';
 import { type Manifest, readManifest } from './manifest';
 
 export type Listed = Schemas['ListedConsolePlugin'];
@@ -42,20 +43,12 @@ export async function sourceOf({ name, manifest: path, integrity }: Listed, file
   return { manifest, version, digestOf, addressOf };
 }
 
-/** The browser checks the bytes against the digest. */
-export async function textAt(address: URL, integrity: string | undefined, signal: AbortSignal): Promise<string> {
-  const timeout = AbortSignal.any([signal, AbortSignal.timeout(seconds * 1000)]);
-  const file = address.pathname.split('/').at(-1);
-  let response: Response;
-  try {
-    response = await fetch(address, { signal: timeout, ...(integrity && { integrity }) });
-  } catch (error) {
-    signal.throwIfAborted();
-    if (timeout.aborted) throw new Error(`${file} did not come within ${seconds} seconds`);
-    throw new Error(integrity ? `${file} is out of reach, or not the one of ${integrity}` : `${file} is out of reach`, { cause: error });
-  }
-  if (!response.ok) throw new Error(`${file}: HTTP ${response.status}`);
-  return response.text();
+/** The browser checks the bytes against the digest. @throws a Problem of an outage, or an Error that says what is wrong with the file */
+export function textAt(address: URL, integrity: string | undefined, signal: AbortSignal): Promise<string> {
+  const file = address.pathname.split('/').at(-1) ?? '';
+  const read = async () => bodyOf(await send(address, integrity, signal), file);
+  const isWrong = new Error(`${file} is not the one of ${integrity}`);
+  return integrity === undefined ? read() : checked(read, { isWrong, reach: () => requireBody(address, file, signal), signal });
 }
 
 /**
@@ -63,25 +56,79 @@ export async function textAt(address: URL, integrity: string | undefined, signal
  * which `import` takes it. After a wrong digest `import` would load the address unchecked, so it must not be called.
  */
 export async function importChecked(source: Source, file: string, signal: AbortSignal): Promise<unknown> {
-  const [address, integrity] = [source.addressOf(file).href, source.digestOf(file)];
+  const [address, integrity] = [source.addressOf(file), source.digestOf(file)];
   if (!/^sha(256|384|512)-[\w+/]+=*$/.test(integrity)) throw new Refused(`the digest of ${file} is none`);
+  const isWrong = new Refused(`${file} is not the one of ${integrity}`);
+  await checked(() => preload(address.href, integrity), { isWrong, reach: () => requireBody(address, file, signal), signal });
+  signal.throwIfAborted();
+  return import(/* @vite-ignore */ address.href);
+}
+
+async function preload(href: string, integrity: string): Promise<void> {
   const link = document.createElement('link');
   if (!link.relList.supports('modulepreload')) throw new Refused('this browser does not check the digests of modules');
   let timer: ReturnType<typeof setTimeout> | undefined;
-  Object.assign(link, { rel: 'modulepreload', integrity, href: address });
+  Object.assign(link, { rel: 'modulepreload', integrity, href });
   try {
     await new Promise<void>((resolve, reject) => {
       link.addEventListener('load', () => resolve());
-      link.addEventListener('error', () => reject(new Refused(`${file} is out of reach, or not the one of ${integrity}`)));
-      timer = setTimeout(() => reject(new Error(`${file} did not come within ${seconds} seconds`)), seconds * 1000);
+      link.addEventListener('error', () => reject(noAnswer()));
+      timer = setTimeout(() => reject(noAnswer()), seconds * 1000);
       document.head.append(link);
     });
   } finally {
     clearTimeout(timer);
     link.remove();
   }
-  signal.throwIfAborted();
-  return import(/* @vite-ignore */ address);
+}
+
+interface Check {
+  /** Says that the bytes have another digest. */
+  isWrong: Error;
+  /** Reads the file without its digest. */
+  reach(): Promise<void>;
+  signal: AbortSignal;
+}
+
+/**
+ * Reads a file that the browser checks. A wrong digest and a lost connection are the same to a page: the digest is wrong if the bytes can be
+ * read without it, and not a second time with it.
+ */
+async function checked<T>(read: () => Promise<T>, { isWrong, reach, signal }: Check): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof Refused) throw error;
+    await reach();
+  }
+  try {
+    return await read();
+  } catch {
+    signal.throwIfAborted();
+    throw isWrong;
+  }
+}
+
+async function send(address: URL, integrity: string | undefined, signal: AbortSignal): Promise<Response> {
+  try {
+    const timeout = AbortSignal.timeout(seconds * 1000);
+    return await fetch(address, { signal: AbortSignal.any([signal, timeout]), ...(integrity && { integrity }) });
+  } catch {
+    signal.throwIfAborted();
+    throw noAnswer();
+  }
+}
+
+/** @throws a Problem of an outage, or an Error that names the status */
+async function bodyOf(response: Response, file: string): Promise<string> {
+  if (response.ok && !isPage(response)) return response.text();
+  const problem = await problemOf(response);
+  throw problem.isOutage ? problem : new Error(`${file}: HTTP ${response.status}`);
+}
+
+async function requireBody(address: URL, file: string, signal: AbortSignal): Promise<void> {
+  await bodyOf(await send(address, undefined, signal), file);
 }
 
 function fromHex(hex: string | undefined): string | undefined {

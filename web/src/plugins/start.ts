@@ -30,7 +30,7 @@ async function startAll(stop: AbortSignal): Promise<void> {
     const { plugins, items } = await untilDone(() => list(stop));
     const first = plugins.map(({ name, displayName }): PluginState => ({ name, displayName, state: 'loading' }));
     pluginStates.value = new Map(first.map((state) => [state.name, state]));
-    if (plugins.length > 0) await (await import('./run')).runPlugins(plugins, items, stop);
+    if (plugins.length > 0) await (await untilDone(() => import('./run'))).runPlugins(plugins, items, stop);
   } catch (error) {
     // The console works without plugins: its page of plugins shows the problem.
     pluginStates.value ??= new Map();
