@@ -1,9 +1,10 @@
 /** The components of the console in a plugin that uses each of them. */
 import { expect } from 'chai';
-import type { Page } from 'playwright-core';
+import type { Request } from 'playwright-core';
+import { eventually } from '../../support/cluster-admin.ts';
 import { barriers, expectAccessible } from './axe.ts';
 import { Visitor } from './chromium.ts';
-import { demoInChromium } from './demo.ts';
+import { loggedIn } from './demo.ts';
 import { pluginsOf } from './plugins.ts';
 
 /** Source of a plugin with a page for each component. */
@@ -57,7 +58,11 @@ export const plugin = {
       ui.state(host, { is: 'failed', error: new Error('No answer.'), retry: () => c.notify('ok', 'Once more') });
     });
     page('load', (host) => {
-      globalThis.loading = ui.load(host, (signal) => c.api.items('/api/kubernetes/api/v1/namespaces/shop/configmaps', signal), (place, items) => {
+      const read = (signal) => {
+        globalThis.reading = signal;
+        return c.api.items('/api/kubernetes/api/v1/namespaces/shop/configmaps', signal);
+      };
+      globalThis.loading = ui.load(host, read, (place, items) => {
         globalThis.shown = (globalThis.shown ?? 0) + 1;
         ui.table(place, { label: 'ConfigMaps', columns: [{ title: 'Name', cell: ({ metadata }) => metadata.name }], rows: items, idOf: ({ metadata }) => metadata.uid, empty: 'None.' });
       });
@@ -72,22 +77,16 @@ export const plugin = {
 };`;
 
 describe('components of the console in a plugin', () => {
-  const { browser, demo } = demoInChromium({ users: 5 });
+  const { browser, demo, page } = loggedIn('admin', '/', { users: 5 });
   const { make, isListed } = pluginsOf(demo);
-  let visitor: Visitor;
-  let page: Page;
 
   before(async () => {
-    visitor = new Visitor(await browser.newContext());
-    page = await visitor.openTab();
-    await demo.logIn(page, 'admin');
     await make({ name: 'parts', code });
     await isListed('parts');
   });
   afterEach(async () => {
     await page.emulateMedia({ colorScheme: 'light' });
     await page.setViewportSize({ width: 1280, height: 800 });
-    expect(visitor.complaints.splice(0)).to.deep.equal([]);
   });
 
   const open = (path: string) => page.goto(`${demo.url}/x/parts/${path}`);
@@ -188,14 +187,22 @@ describe('components of the console in a plugin', () => {
     await expectAccessible(page);
   });
 
-  it('end with their place', async () => {
+  it('end with their place: a load sends nothing more, and its signal is aborted', async () => {
+    const sent: string[] = [];
+    const note = (request: Request) => sent.push(new URL(request.url()).pathname);
     await open('load');
     await page.getByRole('table', { name: 'ConfigMaps' }).waitFor();
+    expect(await page.evaluate('reading.aborted')).to.equal(false);
     await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Users', exact: true }).click();
     await page.getByRole('heading', { name: 'Users' }).waitFor();
-    const shown = await page.evaluate('shown');
+    await eventually(
+      () => page.evaluate('reading.aborted'),
+      (isAborted) => isAborted === true,
+    );
+    page.on('request', note);
     await page.evaluate('loading.reload()');
-    expect(await page.evaluate('shown')).to.equal(shown);
+    page.off('request', note);
+    expect(sent.filter((path) => path.endsWith('/configmaps'))).to.deep.equal([]);
   });
 
   it('speak the language of the console', async () => {
