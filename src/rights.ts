@@ -1,4 +1,4 @@
-/** Rights of the service's account, by the setting that needs them, for the tables of `atrium config rights` and docs/install.md. */
+/** Rights of the service's account, and that of its audit store, by the setting that needs them, for the tables of `atrium config rights` and docs/install.md. */
 import { type ManifestRight, manifestRights } from '@atrium/kubernetes/manifests.ts';
 import { credentialsFor, issuersOf } from './config/issuers.ts';
 import type { Config } from './config/schema.ts';
@@ -18,6 +18,7 @@ const settings: Readonly<Record<string, string>> = {
   'workload-lists.yaml': 'lists.preset',
   'usage.yaml': 'console.metrics.lastHour',
   'certificates.yaml': 'users.certificates.enabled',
+  'audit-store.yaml': 'audit.store',
 };
 
 const granted: readonly Right[] = manifestRights.map(({ file, ...right }) => ({ ...right, setting: settings[file] ?? file }));
@@ -30,6 +31,7 @@ const needs: Readonly<Record<string, (config: Config) => boolean>> = {
   'features.accessTokens': ({ features }) => features.accessTokens,
   'features.accessRequests': ({ features }) => features.accessRequests,
   'users.certificates.enabled': ({ users }) => users.certificates.enabled,
+  'audit.store': ({ audit }) => audit.store !== undefined,
   impersonation: (config) => config.features.accessTokens || isImpersonating(config),
 };
 

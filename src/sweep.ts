@@ -28,7 +28,7 @@ interface SweepOptions {
  */
 export async function runSweep(options: SweepOptions): Promise<string> {
   const signal = AbortSignal.timeout(sweepWithinMs);
-  const { services, watchedAccess, userBindings, ends } = createSwept(options);
+  const { services, watchedAccess, userBindings, remoteStore, ends } = createSwept(options);
   const [requests, bindings] = [watchedAccess.requests.cache, userBindings.collection.cache];
   const dueAt = (at: number, rows: Iterable<UserBindingRow> = bindings.values()) =>
     dueEnds({ requests: requests.values(), bindings: rows }, at);
@@ -49,6 +49,8 @@ export async function runSweep(options: SweepOptions): Promise<string> {
   } finally {
     for (const part of ends.toReversed()) await part.stop();
     await Promise.all([requests, bindings].map((cache) => cache.stop()));
+    await services.auditIntake?.stop();
+    await remoteStore?.stop();
     await services.apiServer.close();
   }
 }
@@ -56,7 +58,7 @@ export async function runSweep(options: SweepOptions): Promise<string> {
 /** Creates the controllers that end access, and the watches that they need, in the order of their start. */
 function createSwept(options: SweepOptions) {
   const base = createBase({ ...options, environment: {} });
-  const { services, accounts, localGroups, watched, watchedGroups, watchedAccess, userBindings } = base;
+  const { services, accounts, localGroups, watched, watchedGroups, watchedAccess, userBindings, remoteStore } = base;
   if (watchedAccess === undefined || userBindings === undefined)
     throw new ConfigError([{ path: 'features.accessRequests', message: 'access requests are turned off, so that no access can end' }]);
   const groups = watchedGroups?.collection.cache;
@@ -69,7 +71,7 @@ function createSwept(options: SweepOptions) {
     createBindings(services, userBindings, sources),
     createAccessEnds(services, watchedAccess, { ...sources, userBindings: userBindings.collection.cache }),
   ];
-  return { services, watchedAccess, userBindings, ends };
+  return { services, watchedAccess, userBindings, remoteStore, ends };
 }
 
 /** Watched requests and UserBindings. */

@@ -13,6 +13,7 @@ import {
   optionalEmailAddress,
   prometheusDuration,
   quantities,
+  quantity,
   routedHost,
 } from '../../src/config/formats.ts';
 import { profileNames } from '../../src/config/profiles.ts';
@@ -44,6 +45,8 @@ const probe = () =>
   });
 
 const certificateAuthority = () => z.strictObject({ existingConfigMap: objectName(), existingSecret: objectName(), key: dataKey() });
+
+const resources = () => z.strictObject({ requests: quantities().optional(), limits: quantities().optional(), claims: anything() });
 
 const peer = () =>
   z.strictObject({
@@ -124,7 +127,7 @@ export const valuesSchema = z.strictObject({
     maxUnavailable: numberOrPercent().nullish(),
     minAvailable: numberOrPercent().nullish(),
   }),
-  resources: z.strictObject({ requests: quantities().optional(), limits: quantities().optional(), claims: anything() }),
+  resources: resources(),
   startupProbe: probe(),
   readinessProbe: probe(),
   livenessProbe: probe(),
@@ -214,6 +217,20 @@ export const valuesSchema = z.strictObject({
     serviceAccounts: z.array(z.strictObject({ namespace: objectName().min(1), name: objectName().min(1) })),
   }),
   accessRequests: z.strictObject({ sweep: z.strictObject({ enabled: z.boolean(), schedule: cronSchedule() }) }),
+  auditStore: z.strictObject({
+    enabled: z.boolean(),
+    tls: z.strictObject({ existingSecret: objectName(), caKey: z.union([z.literal(''), dataKey()]) }),
+    persistence: z.strictObject({
+      existingClaim: objectName(),
+      size: quantity(),
+      storageClassName: objectName().nullish(),
+      accessModes: z.array(z.enum(['ReadWriteOnce', 'ReadWriteOncePod', 'ReadWriteMany'])).min(1),
+    }),
+    postgres: z.strictObject({ existingSecret: objectName(), key: dataKey(), certificateAuthority: certificateAuthority() }),
+    resources: resources(),
+    annotations: annotations(),
+    podAnnotations: annotations(),
+  }),
   service: z.strictObject({
     type: z.enum(['ClusterIP', 'NodePort', 'LoadBalancer']),
     port: port().nullish(),
@@ -298,6 +315,7 @@ export const valuesSchema = z.strictObject({
       issuerPorts: z.array(port()),
       smtpPorts: z.array(port()),
       ldapPorts: z.array(port()),
+      postgresPorts: z.array(port()).min(1),
       extra: z.array(z.strictObject({ to: z.array(peer()).optional(), ports: anything() })),
     }),
   }),

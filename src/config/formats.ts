@@ -124,17 +124,16 @@ export const labelSelector = () =>
       .optional(),
   });
 
+export const quantity = () =>
+  z.union([
+    z.number().min(0),
+    z
+      .string()
+      .regex(/^(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?$/, 'must be a quantity such as 100m or 160Mi'),
+  ]);
+
 /** Amounts of resources, as in a container. */
-export const quantities = () =>
-  z.record(
-    labelKey(),
-    z.union([
-      z.number().min(0),
-      z
-        .string()
-        .regex(/^(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?$/, 'must be a quantity such as 100m or 160Mi'),
-    ]),
-  );
+export const quantities = () => z.record(labelKey(), quantity());
 
 /** Durations of Prometheus. */
 export const prometheusDuration = () =>

@@ -65,6 +65,8 @@ const installations: Record<string, Values> = {
       },
     },
   },
+  'with an audit store on a volume': { 'auditStore.enabled': true, 'auditStore.tls.existingSecret': 'audit-store-tls' },
+  'with an audit store in PostgreSQL': { 'auditStore.enabled': true, 'auditStore.postgres.existingSecret': 'audit-db-app' },
   'with more of everything': {
     commonLabels: { team: 'platform' },
     commonAnnotations: { 'example.com/owner': 'platform' },

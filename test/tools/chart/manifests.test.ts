@@ -21,7 +21,7 @@ import { grantsOf } from './granted.ts';
 const directory = fileURLToPath(manifestsDirectory);
 
 /** Files that are not rendered: samples to copy, the definitions of the chart, and links for `kubectl apply -f`. */
-const notRendered = /^samples\/|^crds\/.*\.io\.yaml$|^(constrained-)?impersonation\.yaml$/;
+const notRendered = /^samples\/|^crds\/.*\.io\.yaml$|^((constrained-)?impersonation|audit-store)\.yaml$/;
 
 const filesBelow = (): string[] =>
   readdirSync(directory, { recursive: true, encoding: 'utf8' })

@@ -316,6 +316,7 @@ describe('other objects of the chart', () => {
         'config.users.certificates.enabled': true,
         'config.lists.preset': 'workloads',
         'admin.email': 'ada@example.com',
+        'auditStore.enabled': true,
         'ingress.enabled': true,
         'httpRoute.enabled': true,
         'httpRoute.parentRefs': [{ name: 'gateway' }],

@@ -162,7 +162,53 @@ third argument is the default of a setting that has none there. */}}
 {{- $tls := dict "certFile" (printf "%s/tls.crt" $directory) "keyFile" (printf "%s/tls.key" $directory) -}}
 {{- $config = mustMergeOverwrite $config (dict "server" (dict "tls" $tls)) -}}
 {{- end -}}
+{{- if .Values.auditStore.enabled -}}
+{{- if dig "audit" "store" nil .Values.config -}}
+{{- fail "config.audit.store: auditStore.enabled sets it; leave one of them out" -}}
+{{- end -}}
+{{- $store := dict "url" (include "atrium.auditStoreURL" .) -}}
+{{- if include "atrium.auditStoreCAKey" . -}}{{- $_ := set $store "caFile" (printf "%s/ca.crt" (include "atrium.auditStoreDirectory" .)) -}}{{- end -}}
+{{- $config = mustMergeOverwrite $config (dict "audit" (dict "store" $store)) -}}
+{{- end -}}
 {{- toYaml $config -}}
+{{- end -}}
+
+{{/* At most 52 characters: the revisions of a StatefulSet add eleven, and are a label. */}}
+{{- define "atrium.auditStoreName" -}}{{ include "atrium.fullname" . | trunc 40 | trimSuffix "-" }}-audit-store{{- end -}}
+{{- define "atrium.auditStorePort" -}}8080{{- end -}}
+{{- define "atrium.auditStoreScheme" -}}{{ ternary "https" "http" (not (empty .Values.auditStore.tls.existingSecret)) }}{{- end -}}
+{{- define "atrium.auditStoreURL" -}}
+{{ include "atrium.auditStoreScheme" . }}://{{ include "atrium.auditStoreName" . }}.{{ include "atrium.namespace" . }}.svc:{{ include "atrium.auditStorePort" . }}
+{{- end -}}
+{{- define "atrium.auditStoreCAKey" -}}{{- with .Values.auditStore.tls -}}{{- if .existingSecret -}}{{ .caKey }}{{- end -}}{{- end -}}{{- end -}}
+{{- define "atrium.auditStoreDirectory" -}}/var/run/secrets/atrium/audit-store{{- end -}}
+
+{{/* A token that the store alone accepts, and the authority of its certificate; empty without a store. */}}
+{{- define "atrium.auditStoreVolume" -}}
+{{- if .Values.auditStore.enabled -}}
+- name: audit-store
+  projected:
+    sources:
+      - serviceAccountToken:
+          audience: atrium-audit-store
+          path: token
+          expirationSeconds: 3600
+      {{- with include "atrium.auditStoreCAKey" . }}
+      - secret:
+          name: {{ $.Values.auditStore.tls.existingSecret }}
+          items:
+            - key: {{ . }}
+              path: ca.crt
+      {{- end }}
+{{- end -}}
+{{- end -}}
+
+{{- define "atrium.auditStoreMount" -}}
+{{- if .Values.auditStore.enabled -}}
+- name: audit-store
+  mountPath: {{ include "atrium.auditStoreDirectory" . }}
+  readOnly: true
+{{- end -}}
 {{- end -}}
 
 {{- define "atrium.caVolume" -}}{{ include "atrium.bundleVolume" (list . "certificateAuthority") }}{{- end -}}
@@ -260,6 +306,31 @@ ipFamilyPolicy: {{ . }}
 ipFamilies:
   {{- toYaml . | nindent 2 }}
 {{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Egress that each pod needs: DNS and the API server. */}}
+{{- define "atrium.clusterEgress" -}}
+{{- with .Values.networkPolicy.egress -}}
+- ports:
+    {{- range .dnsPorts }}
+    - port: {{ . }}
+      protocol: UDP
+    - port: {{ . }}
+      protocol: TCP
+    {{- end }}
+# The API server.
+- ports:
+    {{- range .apiServerPorts }}
+    - port: {{ . }}
+    {{- end }}
+  {{- with .apiServerCIDRs }}
+  to:
+    {{- range . }}
+    - ipBlock:
+        cidr: {{ . }}
+    {{- end }}
+  {{- end }}
 {{- end -}}
 {{- end -}}
 
