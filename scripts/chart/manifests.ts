@@ -4,6 +4,7 @@ import { readdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { type Document, isMap, parse, parseAllDocuments, stringify } from 'yaml';
+import { z } from 'zod';
 import { chartDirectory } from './values-files.ts';
 
 const run = promisify(execFile);
@@ -40,6 +41,9 @@ const teamDirectory = 'team';
 export const teamFiles = ['access-requests.yaml', 'access-tokens.yaml', 'sweep.yaml', 'user-bindings.yaml', 'workload-lists.yaml'];
 const pathOf = (name: string): string => (teamFiles.includes(name) ? `${teamDirectory}/${name}` : name);
 const presets: Readonly<Record<string, string>> = { 'lists.preset': 'workloads' };
+/** The audit store, as a component, which mounts its token in the pods of the service and tells them its address. */
+const storeDirectory = 'audit-store';
+const storeFile = 'audit-store.yaml';
 const exampleURL = 'https://console.example.com';
 const exampleDirectory = { id: 'staff', name: 'Staff', url: 'ldaps://directory.example.com', baseDN: 'dc=example,dc=com' };
 
@@ -71,8 +75,11 @@ export async function manifestFiles(helm: string): Promise<Map<string, string>> 
   );
   const objects = { ...templates, 'rbac.yaml': `${stringify(namespaceObject)}---\n${rights['rbac.yaml']}` };
   const administrator = await renderedTemplates(helm, '--set=admin.email=ada@example.com', `--show-only=templates/${administratorFile}`);
+  const store = await renderedTemplates(helm, '--set=auditStore.enabled=true');
   return new Map(
     Object.entries({
+      [`${storeDirectory}/${storeFile}`]: `${notice}${store[storeFile]}`,
+      [`${storeDirectory}/kustomization.yaml`]: `${notice}${stringify(storeComponent(store), { lineWidth: 0 })}`,
       'crds/kustomization.yaml': `${notice}${stringify({ ...kustomization, resources: await definitionFiles() })}`,
       ...Object.fromEntries(Object.entries(objects).map(([name, text]) => [name, `${notice}${text}`])),
       ...Object.fromEntries(Object.keys(byHand).map((name) => [pathOf(name), `${notice}${rights[name]}`])),
@@ -111,6 +118,45 @@ async function renderedTemplates(helm: string, ...options: string[]): Promise<Re
     templates[name] = [...(templates[name] === undefined ? [] : [templates[name]]), ...objects].join('---\n');
   }
   return templates;
+}
+
+const namedStore = z.object({ name: z.literal(storeDirectory) });
+const withStore = z.object({
+  spec: z.object({
+    template: z.object({
+      spec: z.object({
+        containers: z.tuple([z.object({ volumeMounts: z.array(z.unknown()) })]),
+        volumes: z.array(z.unknown()),
+      }),
+    }),
+  }),
+});
+
+/** Returns the component: the objects of the store, and what the pods of the service have more with it. */
+function storeComponent(rendered: Record<string, string>) {
+  const ofStore = (parts: readonly unknown[]) => parts.find((part) => namedStore.safeParse(part).success);
+  const { containers, volumes } = withStore.parse(parse(rendered['deployment.yaml'] ?? '')).spec.template.spec;
+  const { url } = parse(parse(rendered['config.yaml'] ?? '').data['config.yaml']).audit.store;
+  const egress = parse(rendered['network-policy.yaml'] ?? '').spec.egress.at(-1);
+  const add = (path: string, value: unknown) => ({ op: 'add', path, value });
+  const inPod = (owner: string) => {
+    const pod = `${owner}/spec/template/spec`;
+    return [
+      add(`${pod}/containers/0/env`, [{ name: 'ATRIUM_AUDIT__STORE__URL', value: url }]),
+      add(`${pod}/containers/0/volumeMounts/-`, ofStore(containers[0].volumeMounts)),
+      add(`${pod}/volumes/-`, ofStore(volumes)),
+    ];
+  };
+  return {
+    ...component,
+    resources: [storeFile],
+    patches: [
+      { target: { kind: 'Deployment', name: 'atrium' }, patch: stringify(inPod('')) },
+      // The component `team` has a CronJob that ends access, which is an event too.
+      { target: { kind: 'CronJob', name: 'atrium-sweep' }, patch: stringify(inPod('/spec/jobTemplate')) },
+      { target: { kind: 'NetworkPolicy', name: 'atrium' }, patch: stringify([add('/spec/egress/-', egress)]) },
+    ],
+  };
 }
 
 /** Values of the overlay for the Job, under a name without a hash. */
