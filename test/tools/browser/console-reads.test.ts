@@ -176,4 +176,28 @@ describe('lists that are longer than one answer in the console', () => {
     await told(1, 'Groups');
     expect(new Set(limits)).to.deep.equal(new Set([null]));
   });
+
+  it('claim neither a number nor an end of a list whose first part is empty', async () => {
+    const empty = (rest: object) => ({ metadata: { resourceVersion: '1', continue: 'more' }, items: [], ...rest });
+    const table = { kind: 'Table', apiVersion: 'meta.k8s.io/v1', columnDefinitions: [], rows: [] };
+    await page.route(/\/(pods|resourcequotas|rolebindings|jobs)\?(?!.*watch)/, (route) =>
+      route.fulfill({ json: empty(/as=Table/.test(route.request().headers().accept ?? '') ? table : {}) }),
+    );
+    await page.route(/\/auth\/v1\/namespaces\?.*resource=pods/, (route) => route.fulfill({ json: empty({}) }));
+    const notice = (kind: string) => page.getByRole('main').getByText(`Not all ${kind} were read.`);
+    const pages = [
+      ['/r/core/v1/namespaces/shop', { Pods: 1, ResourceQuotas: 1, RoleBindings: 1 }],
+      // The chain and the table.
+      ['/r/batch/v1/cronjobs/ns/shop/nightly-report', { Jobs: 2 }],
+      ['/access', { Namespaces: 1 }],
+    ] as const;
+    for (const [path, kinds] of pages) {
+      await page.goto(demo.url + path);
+      for (const [kind, times] of Object.entries(kinds))
+        await notice(kind)
+          .nth(times - 1)
+          .waitFor();
+      expect(await page.getByRole('main').innerText()).not.to.match(/Only the first|There are no|No quota|No role|No namespace/);
+    }
+  });
 });

@@ -176,14 +176,18 @@ export const ProblemNotice = ({ of }: { of: Problem }) => (
 
 interface FirstOnlyProps {
   isPart: boolean;
+  /** Number of objects that were read. */
   count: number;
   /** Plural of the kind. */
   kind: string;
 }
 
 /** Notice above the first part of a list that is too long to be read. */
-export const FirstOnly = ({ isPart, count, kind }: FirstOnlyProps) =>
-  isPart && <Notice kind="info">{t('object.firstOnly', { count, kind })}</Notice>;
+export const FirstOnly = ({ isPart, ...list }: FirstOnlyProps) => isPart && <Notice kind="info">{firstOnlyText(list)}</Notice>;
+
+/** A part of a list may have fewer objects than the limit, and none. */
+export const firstOnlyText = ({ count, kind }: Omit<FirstOnlyProps, 'isPart'>): string =>
+  count === 0 ? t('object.partOnly', { kind }) : t('object.firstOnly', { count, kind });
 
 /** Announces rows that were added or removed. They enter the list on request, so that nothing jumps. */
 export const Waiting = ({ count, onShow }: { count: number; onShow: () => void }) =>

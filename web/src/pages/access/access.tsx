@@ -24,7 +24,11 @@ export function Page() {
             {({ items, metadata }) => (
               <>
                 <FirstOnly isPart={metadata.continue !== ''} count={items.length} kind="Namespaces" />
-                {items.length === 0 ? <Empty text={t('access.none')} /> : <Chips of={items.map((one) => one.metadata.name)} />}
+                {items.length === 0 ? (
+                  metadata.continue === '' && <Empty text={t('access.none')} />
+                ) : (
+                  <Chips of={items.map((one) => one.metadata.name)} />
+                )}
               </>
             )}
           </Loaded>

@@ -18,6 +18,8 @@ export interface Gap {
   why: 'forbidden' | 'failed' | 'part';
   right: Right;
   message: string;
+  /** Number of objects that were read. */
+  count: number;
 }
 
 export interface Found {
@@ -40,7 +42,7 @@ export function useReads(purpose: string, { metadata }: ClusterObject, reads: re
   }, [resourceVersion]);
   const refused = reads
     .filter((read) => may(rightOf(read)) === false)
-    .map((read): Gap => ({ kind: read.kind, why: 'forbidden', right: rightOf(read), message: '' }));
+    .map((read): Gap => ({ kind: read.kind, why: 'forbidden', right: rightOf(read), message: '', count: 0 }));
   return { load, refused };
 
   async function readAll(those: readonly ChainRead[], signal: AbortSignal): Promise<Found> {
@@ -55,12 +57,12 @@ export function useReads(purpose: string, { metadata }: ClusterObject, reads: re
     try {
       const { apiVersion, items, metadata } = await getJson<List>(`${apiPath(read.kind, { namespace })}?${query}`, signal);
       const objects = (items ?? []).map((item) => ({ ...item, apiVersion, kind: read.kind.kind }));
-      return { objects, gaps: metadata.continue ? [{ kind: read.kind, why: 'part', right, message: '' }] : [] };
+      return { objects, gaps: metadata.continue ? [{ kind: read.kind, why: 'part', right, message: '', count: objects.length }] : [] };
     } catch (error) {
       const { status, message, isOutage } = asProblem(error);
       // The chain that was read stays while the service is away.
       if (isAbort(error) || (isOutage && (status === 0 || away.peek() !== undefined))) throw error;
-      return { objects: [], gaps: [{ kind: read.kind, why: status === 403 ? 'forbidden' : 'failed', right, message }] };
+      return { objects: [], gaps: [{ kind: read.kind, why: status === 403 ? 'forbidden' : 'failed', right, message, count: 0 }] };
     }
   }
 }

@@ -49,10 +49,11 @@ function States({ kind, namespace, mayWatch }: { kind: Kind; namespace: string; 
     <Loaded load={load} lost={lost.value}>
       {(table) => {
         const counts = [...countsOf(table)];
-        if (counts.length === 0) return <p class="muted">{t('cluster.none', { kind: kind.title })}</p>;
+        const isPart = Boolean(table.metadata.continue);
+        if (counts.length === 0 && !isPart) return <p class="muted">{t('cluster.none', { kind: kind.title })}</p>;
         return (
           <>
-            <FirstOnly isPart={Boolean(table.metadata.continue)} count={limit} kind={kind.title} />
+            <FirstOnly isPart={isPart} count={table.rows?.length ?? 0} kind={kind.title} />
             <ul class="counts">
               {counts.map(([word, times]) => (
                 <li key={word}>

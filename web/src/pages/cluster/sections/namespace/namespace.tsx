@@ -46,19 +46,17 @@ interface NamedTablesProps extends SectionProps {
 function NamedTables({ kinds, object: { metadata }, id, kindName, none, table }: NamedTablesProps) {
   return (
     <RelatedObjects kinds={kinds} id={id} namespace={metadata.name}>
-      {(found) =>
-        found.length === 0 ? (
-          <p class="muted">{none}</p>
-        ) : (
-          found.map((one) => (
-            <article key={one.metadata.name} class="part">
-              <h3>
-                <ObjectLink {...{ kinds, kind: kindName, name: one.metadata.name, namespace: metadata.name }} />
-              </h3>
-              {table(one)}
-            </article>
-          ))
-        )
+      {(found, isPart) =>
+        found.length === 0
+          ? !isPart && <p class="muted">{none}</p>
+          : found.map((one) => (
+              <article key={one.metadata.name} class="part">
+                <h3>
+                  <ObjectLink {...{ kinds, kind: kindName, name: one.metadata.name, namespace: metadata.name }} />
+                </h3>
+                {table(one)}
+              </article>
+            ))
       }
     </RelatedObjects>
   );
@@ -113,9 +111,9 @@ function Access({ kinds, object: { metadata } }: SectionProps) {
   return (
     <>
       <RelatedObjects kinds={kinds} id={`rolebindings.${rbacGroup}`} namespace={namespace}>
-        {(bindings) =>
+        {(bindings, isPart) =>
           bindings.length === 0 ? (
-            <p class="muted">{t('namespace.noBindings')}</p>
+            !isPart && <p class="muted">{t('namespace.noBindings')}</p>
           ) : (
             <PlainTable
               label={t('namespace.access')}

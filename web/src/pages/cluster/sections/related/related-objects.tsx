@@ -67,7 +67,7 @@ function Followed({
     <Loaded load={load} lost={lost.value}>
       {({ items, metadata }) => (
         <>
-          <FirstOnly isPart={Boolean(metadata.continue)} count={limit} kind={kind.title} />
+          <FirstOnly isPart={Boolean(metadata.continue)} count={items?.length ?? 0} kind={kind.title} />
           {children(items ?? [], Boolean(metadata.continue))}
         </>
       )}
