@@ -166,6 +166,30 @@ describe(`records that replicas of version ${release.version} and of the present
         );
     },
 
+    async 'notices to a user'(one, other) {
+      const email = nextUser();
+      const setUp = browserAt(one);
+      const page = await begin(setUp, email, { parameters: '&prompt=enrol&factor=totp' });
+      const codesPage = await setUp.submit(page, { code: codeOf(secretIn(page)) });
+      const codes = codesIn(codesPage);
+      expect(nameIn(await finish(setUp, await setUp.submit(codesPage, {})))).to.equal(email);
+
+      const told: number[] = [];
+      for (const replica of [other, one, other]) {
+        const browser = new Browser(service.url, [replica.url], { dispatcher, staysAtNotices: true });
+        const asked = await eventually(
+          () => begin(browser, email),
+          ({ body }) => body.includes('name="code"'),
+        );
+        const next = await browser.submit(asked, { code: codes.pop() ?? '' });
+        told.push([...next.body.matchAll(/<li>[^<]*<br>/g)].length);
+        const done = next.body.includes('name="noticed"') ? await browser.submit(next, { noticed: 'yes' }) : next;
+        expect(nameIn(await finish(browser, done))).to.equal(email);
+      }
+      // The new app and codes, and then the recovery code of the login before.
+      expect(told).to.deep.equal([2, 1, 1]);
+    },
+
     async 'a passkey and its counter'(one, other) {
       const email = nextUser();
       const authenticator = new Authenticator(service.url, { count: 1 });

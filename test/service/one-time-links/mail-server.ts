@@ -45,10 +45,12 @@ export interface TakenMail {
 
 /** A mail server on this machine, in a process of its own, with the mails that it has received. */
 export class MailServer {
+  readonly port: number;
   readonly #process: ChildProcess;
   readonly #events: z.output<typeof eventSchema>[] = [];
 
-  private constructor(process: ChildProcess) {
+  private constructor(process: ChildProcess, port: number) {
+    this.port = port;
     this.#process = process;
     if (process.stdout) createInterface(process.stdout).on('line', (line) => this.#events.push(eventSchema.parse(JSON.parse(line))));
   }
@@ -58,7 +60,7 @@ export class MailServer {
       stdio: ['pipe', 'pipe', 'inherit'],
       env: { PATH: process.env.PATH ?? '', NODE_NO_WARNINGS: '1', ...compileCache },
     });
-    const server = new MailServer(child);
+    const server = new MailServer(child, options.port);
     child.stdin?.end(
       JSON.stringify({ user: '', password: '', offersTLS: true, putsOff: 0, refused: {}, greylisted: {}, hangs: false, ...options }),
     );
