@@ -1,6 +1,7 @@
 /** Outages: the service is probed, the page tells of it once, and what failed meanwhile is repeated. */
 import { signal } from '@preact/signals';
 import { base } from './address';
+import { pauseAfter } from './pause';
 import { asProblem, isAbort, isPage, noAnswer, type Problem } from './problem';
 
 /** Time since which the service does not answer. */
@@ -9,10 +10,6 @@ export const away = signal<Date>();
 /** Pause between two probes of a service from which the page hears nothing, and while it owes an answer. */
 const [idleMs, owedMs] = [20_000, 5000];
 const silenceMs = 10_000;
-const [firstPauseMs, longestPauseMs] = [1000, 20_000];
-
-/** Returns the pause after a number of failures in a row. Pages do not come back at the same moment. */
-const pauseAfter = (failures: number): number => Math.min(firstPauseMs * 2 ** (failures - 1), longestPauseMs) * (0.75 + Math.random() / 2);
 
 const isSeen = (): boolean => document.visibilityState === 'visible';
 
