@@ -344,7 +344,7 @@ async function loginTarget(): Promise<Target> {
     },
     rows: [
       ...ofStrangers,
-      // The requests share one call, whose answer is good for all of them for seconds. It lasts as long as the clients behave.
+      // The requests share one call, whose answer is good for all of them for seconds. The call lasts as long as the clients behave.
       { name: 'one person: renewals at an issuer', slow: (ms) => slow(fillMs + 3 * ms), requests: [own] },
       { name: 'one person: passwords at a directory', slow, requests: many([await form(networks[0] ?? '', sessionIn(sessions[0]))]) },
     ],
