@@ -97,7 +97,18 @@ export class RequestCreator {
   }
 
   #specOf(
-    { cluster = 'local', policy: _policy, roleRef, scope, namespaces, reason, ticket, notBefore, durationSeconds, breakGlass = false }: NewRequest,
+    {
+      cluster = 'local',
+      policy: _policy,
+      roleRef,
+      scope,
+      namespaces,
+      reason,
+      ticket,
+      notBefore,
+      durationSeconds,
+      breakGlass = false,
+    }: NewRequest,
     { policy, subject, account, caller }: { policy: PolicyRow; subject: PolicySubject; account: Account; caller: Caller },
   ): RequestSpec {
     const { name, uid, generation, ticketPattern, approvals } = policy;

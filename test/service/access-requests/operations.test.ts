@@ -8,7 +8,18 @@ import { leaveAfterWrite } from '../../support/leave-after-write.ts';
 import { startServer } from '../../support/server.ts';
 import { aGroup, aNamespace, applyKnown, bindingsPath } from '../bindings/support.ts';
 import { aUser, nameOf } from '../users/a-user.ts';
-import { AccessRequests, aPolicy, aRequest, fieldsOf, mergePatch, policiesPath, type Request, reasonsOf, requestsPath, user } from './support.ts';
+import {
+  AccessRequests,
+  aPolicy,
+  aRequest,
+  fieldsOf,
+  mergePatch,
+  policiesPath,
+  type Request,
+  reasonsOf,
+  requestsPath,
+  user,
+} from './support.ts';
 
 const config = { features: { accessRequests: true } };
 const subjects = [user('alice')];
