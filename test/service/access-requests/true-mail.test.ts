@@ -77,6 +77,8 @@ describe('mail about a request that is greylisted', () => {
   };
   const subjectsTo = (email: string) =>
     (mailServer?.mails ?? []).filter(({ to }) => to.includes(email)).map(({ headers }) => /Subject: (.*)/.exec(headers)?.[1]);
+  /** Waits for the mail server to tell its mails: it does so after the service has its answer, and may be later than the notice. */
+  const untilMailed = (...emails: string[]) => mailServer?.until(() => emails.every((email) => subjectsTo(email).length > 0));
 
   it('reaches the approver after minutes, and no other approver twice (case 75)', async () => {
     const relay = await greylist({ greylisted: { [bob]: 4 } });
@@ -88,6 +90,7 @@ describe('mail about a request that is greylisted', () => {
     expect(await noticesOf(request)).to.deep.equal({});
     await passMinutes(5);
     expect((await untilNoted(request, 'mail-requested-1'))['mail-requested-1']).to.equal('Sent');
+    await untilMailed(bob, carol);
     expect([subjectsTo(bob).length, subjectsTo(carol).length]).to.deep.equal([1, 1]);
     expect(relay.mails.map(({ ehlo }) => ehlo)).to.deep.equal(['console.example.com', 'console.example.com']);
     expect(await failures()).to.deep.equal([]);
@@ -102,6 +105,7 @@ describe('mail about a request that is greylisted', () => {
     await passMinutes(2);
     const further = await access.asked({ as: 'alice' });
     await untilNoted(further, 'mail-requested-1');
+    await untilMailed(bob);
     expect(subjectsTo(bob)).to.have.length(1);
     expect(await noticesOf(request)).to.deep.equal({});
     await access.end({ as: 'alice' }, further);
@@ -115,6 +119,7 @@ describe('mail about a request that is greylisted', () => {
     await passMinutes(11);
     await access.untilPhase(request, 'Ended');
     await untilNoted(request, 'mail-ended-1');
+    await untilMailed(alice);
     expect(subjectsTo(alice)).to.deep.equal(['Your access at Atrium has ended']);
     expect(await noticesOf(request)).to.not.have.property('mail-granted-1');
   });
@@ -140,6 +145,7 @@ describe('mail about a request that is greylisted', () => {
     const relay = await greylist({ refused: { [bob]: 550 }, greylisted: { [carol]: 1 } });
     const request = await access.asked({ as: 'alice' });
     expect((await untilNoted(request, 'mail-requested-1'))['mail-requested-1']).to.equal('Failed');
+    await untilMailed(carol);
     expect([relay.refusals(bob), relay.refusals(carol), subjectsTo(carol).length]).to.deep.equal([1, 1, 1]);
     await access.end({ as: 'alice' }, request);
   });
