@@ -10,10 +10,9 @@ import { isRead } from './rules.ts';
 import { isTrue, requestedAccess, type Target, type TargetResource } from './target.ts';
 
 /** Members of answers that an event tells. */
-const answered = z.object({
-  metadata: z.object({ name: z.string().optional() }).optional(),
-  spec: z.object({ replicas: z.int().optional() }).optional(),
-});
+const named = z.object({ metadata: z.object({ name: z.string() }) });
+/** A Scale without a number has none: the API server leaves 0 out. */
+const scaled = z.object({ spec: z.object({ replicas: z.int().default(0) }) });
 
 interface Recorder {
   auditIntake: AuditIntake;
@@ -128,17 +127,19 @@ export class Recording {
 
   /** Takes the answer to a read before the write. */
   sawBefore(code: number, content: unknown): void {
-    this.#replicasBefore = factsIn(code, content).spec?.replicas;
+    this.#replicasBefore = factsIn(scaled, code, content)?.spec.replicas;
   }
 
   /** Takes the status of the API server, and the facts of a short answer. */
   saw(code: number, content: unknown): void {
     this.#code = code;
     if (!this.readsAnswer) return;
-    const { metadata, spec } = factsIn(code, content);
-    const [from, to] = [this.#replicasBefore, spec?.replicas];
-    if (!this.isScale) this.#facts = { name: metadata?.name };
-    else if (to !== undefined) this.#facts = { changes: [{ field: 'spec.replicas', ...(from !== undefined && { from }), to }] };
+    if (!this.isScale) {
+      this.#facts = { name: factsIn(named, code, content)?.metadata.name };
+      return;
+    }
+    const [from, to] = [this.#replicasBefore, factsIn(scaled, code, content)?.spec.replicas];
+    if (to !== undefined) this.#facts = { changes: [{ field: 'spec.replicas', ...(from !== undefined && { from }), to }] };
   }
 }
 
@@ -162,12 +163,12 @@ function connectionOf({ resource, search }: Target): AuditEvent['connection'] {
   return { ...(container && { container }), ...words('command'), ...words('ports'), ...(isTrue(search, 'tty') && { tty: true }) };
 }
 
-/** Returns what a short answer in JSON tells; nothing for a refusal and for other answers. */
-function factsIn(code: number, content: unknown): z.output<typeof answered> {
-  if (code >= 300 || !Buffer.isBuffer(content)) return {};
+/** Returns what a short answer in JSON tells; undefined for a refusal and for other answers. */
+function factsIn<T>(schema: z.ZodType<T>, code: number, content: unknown): T | undefined {
+  if (code >= 300 || !Buffer.isBuffer(content)) return undefined;
   try {
-    return answered.parse(JSON.parse(content.toString()));
+    return schema.parse(JSON.parse(content.toString()));
   } catch {
-    return {};
+    return undefined;
   }
 }

@@ -10,11 +10,13 @@ import { decodeBody, updateObject } from './write.ts';
 
 const scaleOf = ({ metadata, spec, status }: StoredObject) => {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
+  const replicas = valueAt(spec, ['replicas']);
   const labels = valueAt(spec, ['selector', 'matchLabels']);
   const selector = Object.entries(isJsonObject(labels) ? labels : {}).map(([key, value]) => `${key}=${value}`);
   return {
     ...{ kind: 'Scale', apiVersion: 'autoscaling/v1', metadata: { name, namespace, uid, resourceVersion, creationTimestamp } },
-    spec: { replicas: valueAt(spec, ['replicas']) ?? 0 },
+    // The API server leaves 0 out.
+    spec: { ...(replicas !== 0 && { replicas }) },
     status: { replicas: valueAt(status, ['replicas']) ?? 0, selector: selector.join(',') },
   };
 };

@@ -102,6 +102,21 @@ describe('events of requests at the door', () => {
     expect(created).to.deep.include({ verb: 'create', responseStatus: { code: 201 } });
   });
 
+  it('tell a scale to no replicas and back, which the API server leaves out of a Scale', async () => {
+    const type = { 'content-type': 'application/merge-patch+json' };
+    expect((await write('POST', deployments, 'alice', deployment('idle'))).status).to.equal(201);
+    for (const replicas of [0, 3]) {
+      const answer = await write('PATCH', `${deployments}/idle/scale`, 'alice', { spec: { replicas } }, type);
+      expect(((await answer.json()) as { spec: object }).spec).to.deep.equal(replicas === 0 ? {} : { replicas });
+    }
+    const { items } = await events(3, 'bob', { resource: 'deployments', name: 'idle' });
+    expect(items.map(({ changes }) => changes)).to.deep.equal([
+      [{ field: 'spec.replicas', from: 0, to: 3 }],
+      [{ field: 'spec.replicas', from: 2, to: 0 }],
+      undefined,
+    ]);
+  });
+
   it('tell refusals, and dry runs as such', async () => {
     expect((await write('DELETE', `${deployments}/cart`, 'carol')).status).to.equal(403);
     expect((await write('DELETE', `${deployments}/cart?dryRun=All`, 'alice')).status).to.equal(200);
