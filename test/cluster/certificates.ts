@@ -16,8 +16,12 @@ export interface KeyPair {
  * Creates the certificate authority of the tests and a serving certificate for loopback, both valid for two days.
  *
  * @param name of the authority. A machine that trusts several must be able to tell them apart.
+ * @param hosts further names of the serving certificate
  */
-export async function loopbackCertificates(name = 'control plane for tests'): Promise<{ authority: KeyPair; serving: KeyPair }> {
+export async function loopbackCertificates(
+  name = 'control plane for tests',
+  hosts: readonly string[] = [],
+): Promise<{ authority: KeyPair; serving: KeyPair }> {
   // Certificates for a day, the maximum of Atrium, must not end with their authority.
   const validity = { notBefore: new Date(Date.now() - oneDay), notAfter: new Date(Date.now() + 2 * oneDay), signingAlgorithm: algorithm };
   const authorityKeys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
@@ -40,7 +44,7 @@ export async function loopbackCertificates(name = 'control plane for tests'): Pr
     extensions: [
       new x509.SubjectAlternativeNameExtension([
         { type: 'ip', value: '127.0.0.1' },
-        { type: 'dns', value: 'localhost' },
+        ...['localhost', ...hosts].map((value) => ({ type: 'dns' as const, value })),
       ]),
       new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
     ],

@@ -17,7 +17,8 @@ export async function openSqlite(file: string): Promise<EventDatabase> {
       database: {
         close: () => database.close(),
         prepare(sql) {
-          const statement = database.prepare(sql);
+          // SQLite ends a transaction by itself when the disk is full. A rollback would fail then, and hide the reason.
+          const statement = database.prepare(sql === 'rollback' && !database.isTransaction ? 'select 0' : sql);
           const values = (parameters: readonly unknown[]) => parameters as (string | number | Uint8Array)[];
           return {
             reader: statement.columns().length > 0,
