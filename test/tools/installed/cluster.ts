@@ -17,6 +17,7 @@ const execute = promisify(execFile);
 const controllers = [
   'deployment-controller',
   'replicaset-controller',
+  'statefulset-controller',
   'job-controller',
   'serviceaccount-controller',
   'root-ca-certificate-publisher-controller',
