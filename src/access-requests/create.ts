@@ -97,23 +97,11 @@ export class RequestCreator {
   }
 
   #specOf(
-    {
-      cluster = 'local',
-      policy: _policy,
-      roleRef,
-      scope,
-      namespaces,
-      reason,
-      ticket,
-      notBefore,
-      durationSeconds,
-      breakGlass = false,
-    }: NewRequest,
+    { policy: _policy, roleRef, scope, namespaces, reason, ticket, notBefore, durationSeconds, breakGlass = false }: NewRequest,
     { policy, subject, account, caller }: { policy: PolicyRow; subject: PolicySubject; account: Account; caller: Caller },
   ): RequestSpec {
     const { name, uid, generation, ticketPattern, approvals } = policy;
     return {
-      cluster,
       requester: caller.identity.name,
       record: account.name,
       recordUID: account.uid,

@@ -48,10 +48,6 @@ export const requestName = z
 /** A request of the caller. */
 export const newRequestBody = z
   .strictObject({
-    cluster: z
-      .literal('local', 'must be local: the service serves one cluster')
-      .optional()
-      .describe('Cluster of the access; `local` is the one of the service.'),
     policy: z.string().min(1, 'must not be empty').max(63, 'may not be longer than 63 characters').describe('Name of an AccessPolicy.'),
     roleRef: z
       .string()
@@ -125,7 +121,6 @@ const decision = z.object({
 export type Decision = z.output<typeof decision>;
 
 const spec = z.object({
-  cluster: z.literal('local').default('local').describe('Cluster of the access; `local` is the one of the service.'),
   requester: z.string().describe('Name of the requester as Kubernetes sees it.'),
   record: z.string().describe("Name of the requester's User record."),
   recordUID: z.string(),
@@ -198,7 +193,6 @@ export const accessRequestSchema = z
           creationTimestamp: '2026-03-01T11:05:00Z',
         },
         spec: {
-          cluster: 'local',
           requester: 'jane@example.com',
           record: '8c87b489ce35cf2e2f39f80e282cb2e8',
           recordUID: '9a0e5f3c-7b1d-4a53-8a0e-1f2b8f6f5d10',

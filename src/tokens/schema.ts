@@ -35,7 +35,6 @@ export const accessTokenObject = z
     kind: z.literal('AccessToken'),
     metadata: objectMeta,
     spec: z.object({
-      cluster: z.literal('local').default('local').describe('Cluster of the token; `local` is the one of the service.'),
       owner: z.string().describe('Name of the User record.'),
       ownerEmail: z.string().optional().describe('E-mail address or login name of the owner.'),
       subject: z
@@ -61,7 +60,6 @@ export const accessTokenObject = z
           creationTimestamp: '2026-03-01T11:00:00Z',
         },
         spec: {
-          cluster: 'local',
           owner: '8c87b489ce35cf2e2f39f80e282cb2e8',
           ownerEmail: 'jane@example.com',
           description: 'ci',

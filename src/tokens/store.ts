@@ -48,7 +48,6 @@ const storedToken = z.object({
     ownerReferences: z.array(z.object({ apiVersion: z.string(), kind: z.string(), name: z.string(), uid: z.string() })).default([]),
   }),
   spec: z.object({
-    cluster: z.literal('local').default('local'),
     owner: z.string(),
     subject: z.object({ issuer: z.string(), sub: z.string() }).exactOptional(),
     description: z.string().default(''),

@@ -11,7 +11,7 @@ import { RelyingParty, tokensOf } from '../../service/identity/relying-party.ts'
 import { authorize } from '../../service/login/provider/browser.ts';
 import { TestProvider } from '../../service/login/provider/provider.ts';
 import { nameOf } from '../../service/users/a-user.ts';
-import { eventually } from '../../support/cluster-admin.ts';
+import { eventually, type Manifest } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { clusterRoleBinding } from '../../support/grants.ts';
 import { ScriptedDirectory, type ScriptedEntry } from '../../support/scripted-directory.ts';
@@ -122,6 +122,25 @@ describe(`records that replicas of version ${release.version} and of the present
     return { status: response.status, text };
   }
 
+  async function untilNextSecond(): Promise<void> {
+    const second = () => Math.floor(Date.now() / 1000);
+    const begun = second();
+    await eventually(
+      async () => second(),
+      (now) => now > begun,
+    );
+  }
+
+  /** Waits until the list of a replica has the stored version of a user. */
+  async function untilSeen(email: string, replica: Replica): Promise<void> {
+    const { body } = await service.admin.call('GET', `/apis/auth.platform.io/v1/users/${nameOf(email)}`);
+    const { resourceVersion } = (body as Manifest).metadata;
+    await eventually(
+      async () => (await asAdmin('GET', `/auth/v2/users?fieldSelector=metadata.name%3D${nameOf(email)}`, replica)).text,
+      (text) => text.includes(`"resourceVersion":"${resourceVersion}"`),
+    );
+  }
+
   /** Calls of a page in a browser that is logged in. */
   const callsOf =
     (browser: Browser) =>
@@ -176,6 +195,9 @@ describe(`records that replicas of version ${release.version} and of the present
 
       const told: number[] = [];
       for (const replica of [other, one, other]) {
+        await untilSeen(email, replica);
+        // Notices of one type and second are one notice to the user who confirms it.
+        await untilNextSecond();
         const browser = new Browser(service.url, [replica.url], { dispatcher, staysAtNotices: true });
         const asked = await eventually(
           () => begin(browser, email),

@@ -1,25 +1,14 @@
 /** Requests, decisions and their access, through the assembled service; alice asks, bob and carol decide. */
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
-import { asService, eventually } from '../../support/cluster-admin.ts';
+import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { grant, isAllowed } from '../../support/grants.ts';
 import { leaveAfterWrite } from '../../support/leave-after-write.ts';
 import { startServer } from '../../support/server.ts';
 import { aGroup, aNamespace, applyKnown, bindingsPath } from '../bindings/support.ts';
 import { aUser, nameOf } from '../users/a-user.ts';
-import {
-  AccessRequests,
-  aPolicy,
-  aRequest,
-  fieldsOf,
-  mergePatch,
-  policiesPath,
-  type Request,
-  reasonsOf,
-  requestsPath,
-  user,
-} from './support.ts';
+import { AccessRequests, aPolicy, fieldsOf, mergePatch, policiesPath, type Request, reasonsOf, requestsPath, user } from './support.ts';
 
 const config = { features: { accessRequests: true } };
 const subjects = [user('alice')];
@@ -45,7 +34,6 @@ describe('access requests', () => {
     const request = await asked();
     expect(request.status).to.include({ phase: 'Pending' });
     expect(request.spec).to.include({ requester: 'alice', record: nameOf('alice@example.com'), roleRef: 'view', approvals: 1 });
-    expect([request, await access.stored(request)].map(({ spec }) => spec.cluster)).to.deep.equal(['local', 'local']);
 
     const approved = await access.decide({ as: 'bob' }, request);
     expect(approved.status, JSON.stringify(approved.body)).to.equal(200);
@@ -68,19 +56,6 @@ describe('access requests', () => {
     const events = server.auditLines.map((line) => JSON.parse(line)).filter(({ target }) => target === request.metadata.name);
     expect(events.map(({ audit }) => audit)).to.deep.equal(['AccessRequested', 'AccessGranted', 'AccessDecided', 'AccessEnded']);
     expect(events[1].access).to.include({ requester: 'alice', policy: 'shop', role: 'view', until });
-  });
-
-  it('are made for the cluster of the service, and are refused for another cluster', async () => {
-    const request = await asked({ cluster: 'local' });
-    expect(request.spec.cluster).to.equal('local');
-    await access.end({ as: 'alice' }, request);
-    const other = await access.ask({ as: 'alice' }, { cluster: 'east' });
-    expect([other.status, ...fieldsOf(other)]).to.deep.equal([400, 'cluster']);
-    expect(other.body.message).to.include('must be local');
-    const object = aRequest('areq-00000000000000ea', { cluster: 'east' });
-    const stored = await server.kubernetes.call('POST', requestsPath, object, asService);
-    expect(stored.status).to.equal(422);
-    expect(fieldsOf(stored as typeof other)).to.include('spec.cluster');
   });
 
   it('are audited although the caller disconnects before the replica sees the write', async () => {

@@ -20,7 +20,6 @@ const list = z.object({
       kind: z.literal('AccessToken'),
       metadata: z.looseObject({ name: z.string(), uid: z.string() }),
       spec: z.strictObject({
-        cluster: z.literal('local'),
         owner: z.string(),
         ownerEmail: z.string(),
         description: z.string(),
