@@ -78,6 +78,7 @@ function executable(): string {
 export class Visitor {
   readonly #context: BrowserContext;
   readonly complaints: string[] = [];
+  readonly #expected: string[] = [];
   /** Pattern of complaints that are expected at any time. */
   accepted: RegExp | undefined;
 
@@ -96,8 +97,9 @@ export class Visitor {
     context.on('weberror', (error) => this.complaints.push(String(error.error())));
   }
 
-  /** Waits for expected complaints, and removes them. */
+  /** Waits for expected complaints, and removes them, also those of other requests that follow until `takeComplaints`. */
   async complainsOf(part: string): Promise<void> {
+    this.#expected.push(part);
     const isExpected = (complaint: string) => complaint.includes(part);
     await eventually(
       () => this.complaints,
@@ -107,7 +109,10 @@ export class Visitor {
   }
 
   /** Returns and removes the unexpected complaints. */
-  takeComplaints = (): string[] => this.complaints.splice(0).filter((one) => !this.accepted?.test(one));
+  takeComplaints = (): string[] => {
+    const expected = this.#expected.splice(0);
+    return this.complaints.splice(0).filter((one) => !this.accepted?.test(one) && !expected.some((part) => one.includes(part)));
+  };
 
   openTab = (): Promise<Page> => this.#context.newPage();
 
