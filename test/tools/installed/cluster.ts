@@ -17,7 +17,6 @@ const execute = promisify(execFile);
 const controllers = [
   'deployment-controller',
   'replicaset-controller',
-  'statefulset-controller',
   'job-controller',
   'serviceaccount-controller',
   'root-ca-certificate-publisher-controller',

@@ -8,7 +8,6 @@ import { CoreV1Api, KubeConfig, type V1Pod } from '@kubernetes/client-node';
 import type { Image } from './image.ts';
 import type { LoopbackNetwork } from './loopback-network.ts';
 import { RunningPod } from './pod.ts';
-import { Claims } from './volumes.ts';
 
 const run = promisify(execFile);
 const pollMs = 200;
@@ -128,7 +127,6 @@ export class Kubelet {
         ...environment?.(address),
       },
       directory,
-      claims: new Claims(this.#core, join(this.#directory, 'claims')),
       whenUnrouted: async () => void (await Promise.all([...network.routers].map((router) => router.look()))),
     });
     this.#pods.set(uid, running);

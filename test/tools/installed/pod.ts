@@ -11,7 +11,7 @@ import {
 } from '@kubernetes/client-node';
 import { Container, type ContainerOptions } from './container.ts';
 import type { Image } from './image.ts';
-import { type Claims, PodVolumes } from './volumes.ts';
+import { PodVolumes } from './volumes.ts';
 
 export interface PodOptions {
   core: CoreV1Api;
@@ -23,7 +23,6 @@ export interface PodOptions {
   hosts: Readonly<Record<string, string>>;
   /** Directory for the files of the Pod; all users must be able to enter it. */
   directory: string;
-  claims: Claims;
   whenUnrouted: ContainerOptions['whenUnrouted'];
 }
 
@@ -56,12 +55,7 @@ export class RunningPod {
     this.address = options.pod.status?.podIP ?? '';
     this.#uid = uid;
     this.#options = options;
-    this.volumes = new PodVolumes({
-      core: options.core,
-      pod: options.pod,
-      directory: join(options.directory, 'volumes'),
-      claims: options.claims,
-    });
+    this.volumes = new PodVolumes({ core: options.core, pod: options.pod, directory: join(options.directory, 'volumes') });
   }
 
   /** True if all containers have ended without a restart, such as those of a Job. */

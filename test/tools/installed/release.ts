@@ -12,8 +12,6 @@ import { ServiceProxy } from './service-proxy.ts';
 
 export const namespace = 'atrium-system';
 export const release = 'atrium';
-/** Name of the audit store, which `auditStore.enabled` installs. */
-export const store = `${release}-audit-store`;
 export const publicURL = 'http://console.test';
 export const repository = 'registry.test/console/atrium';
 export const firstAdmin = 'ada@example.com';
@@ -60,7 +58,7 @@ export class Release {
     const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' };
     await cluster.admin.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, labels } });
     const { kubeconfig } = cluster.controlPlane;
-    const proxies = [release, `${release}-metrics`, store].map((service) => {
+    const proxies = [release, `${release}-metrics`].map((service) => {
       const address = cluster.network.address();
       cluster.hosts[`${service}.${namespace}.svc`] = address;
       return { address, proxy: new ServiceProxy({ kubeconfig, namespace, service, network: cluster.network, address }) };
@@ -116,9 +114,9 @@ export class Release {
     );
   }
 
-  /** Pods of the service that have not ended. */
+  /** Pods that have not ended. */
   get pods(): RunningPod[] {
-    return this.#cluster.kubelet.pods.filter((pod) => pod.namespace === namespace && !pod.hasEnded && !pod.name.startsWith(store));
+    return this.#cluster.kubelet.pods.filter((pod) => pod.namespace === namespace && !pod.hasEnded);
   }
 
   /** Sends a GET request without keep-alive. */

@@ -1,16 +1,14 @@
 import { chmod, chown, mkdir, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import {
-  type CoreV1Api,
-  PatchStrategy,
-  setHeaderOptions,
-  type V1DownwardAPIVolumeFile,
-  type V1KeyToPath,
-  type V1Pod,
-  type V1ServiceAccountTokenProjection,
-  type V1Volume,
-  type V1VolumeMount,
-  type V1VolumeProjection,
+import type {
+  CoreV1Api,
+  V1DownwardAPIVolumeFile,
+  V1KeyToPath,
+  V1Pod,
+  V1ServiceAccountTokenProjection,
+  V1Volume,
+  V1VolumeMount,
+  V1VolumeProjection,
 } from '@kubernetes/client-node';
 import { absentIf, fieldOf } from './downward.ts';
 
@@ -29,30 +27,6 @@ export interface Mount {
 }
 
 const kubeletMode = 0o644;
-const mergePatch = setHeaderOptions('Content-Type', PatchStrategy.MergePatch);
-
-/** Claims by their UID, as directories of this machine that outlive their Pods. */
-export class Claims {
-  readonly #core: CoreV1Api;
-  readonly #directory: string;
-
-  constructor(core: CoreV1Api, directory: string) {
-    this.#core = core;
-    this.#directory = directory;
-  }
-
-  /** Returns the directory of a claim. The first use binds the claim, as the provisioner of a local volume does. */
-  async directoryOf(namespace: string, name: string, group: number): Promise<string> {
-    const { metadata, status } = await this.#core.readNamespacedPersistentVolumeClaim({ namespace, name });
-    const directory = join(this.#directory, metadata?.uid ?? '');
-    await mkdir(directory, { recursive: true });
-    await chown(directory, 0, group);
-    await chmod(directory, 0o2775);
-    if (status?.phase !== 'Bound')
-      await this.#core.patchNamespacedPersistentVolumeClaimStatus({ namespace, name, body: { status: { phase: 'Bound' } } }, mergePatch);
-    return directory;
-  }
-}
 
 /**
  * The volumes of one Pod as files on this machine, in the layout of a kubelet: each file is a link into `..data`, a link that is
@@ -63,15 +37,11 @@ export class PodVolumes {
   readonly #pod: V1Pod;
   readonly #directory: string;
   readonly #group: number;
-  readonly #claims: Claims;
-  /** Directories of claims by the names of their volumes. */
-  readonly #claimed = new Map<string, string>();
   #revision = 0;
   #writing: Promise<void> = Promise.resolve();
 
   /** @param directory for this Pod alone; all users must be able to enter it */
-  constructor({ core, pod, directory, claims }: { core: CoreV1Api; pod: V1Pod; directory: string; claims: Claims }) {
-    this.#claims = claims;
+  constructor({ core, pod, directory }: { core: CoreV1Api; pod: V1Pod; directory: string }) {
     this.#core = core;
     this.#pod = pod;
     this.#directory = directory;
@@ -88,11 +58,6 @@ export class PodVolumes {
   async #writeNow(): Promise<void> {
     this.#revision += 1;
     for (const volume of this.#pod.spec?.volumes ?? []) {
-      if (volume.persistentVolumeClaim) {
-        const { claimName } = volume.persistentVolumeClaim;
-        this.#claimed.set(volume.name, await this.#claims.directoryOf(this.#namespace, claimName, this.#group));
-        continue;
-      }
       const directory = join(this.#directory, volume.name);
       await mkdir(directory, { recursive: true });
       if (volume.emptyDir) {
@@ -109,9 +74,8 @@ export class PodVolumes {
     return of.map((mount) => {
       const volume = this.#pod.spec?.volumes?.find(({ name }) => name === mount.name);
       if (!volume) throw new Error(`there is no volume ${mount.name}`);
-      const source = join(this.#claimed.get(mount.name) ?? join(this.#directory, mount.name), mount.subPath ?? '');
-      const isWritable = volume.emptyDir !== undefined || volume.persistentVolumeClaim !== undefined;
-      return { source, path: mount.mountPath, isReadOnly: mount.readOnly === true || !isWritable };
+      const source = join(this.#directory, mount.name, mount.subPath ?? '');
+      return { source, path: mount.mountPath, isReadOnly: mount.readOnly === true || !volume.emptyDir };
     });
   }
 
