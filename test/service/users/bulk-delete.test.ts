@@ -23,9 +23,7 @@ const isGroupWrite = ({ method, path }: ProxiedRequest) => method === 'PATCH' &&
 const isUserDeletion = ({ method, path }: ProxiedRequest) => method === 'DELETE' && path.startsWith(`${group}/users/`);
 const addresses = (count: number, domain: string) => Array.from({ length: count }, (_, index) => `user${index}@${domain}`);
 
-describe('deleting many users', function () {
-  // A control plane that shares two cores with everything else takes seconds for an object with 5000 members.
-  this.timeout(180_000);
+describe('deleting many users', () => {
   let server: FaultyServer;
   const startWith = async (requestTimeout: string) => {
     server = await startFaultyServer({ config: { server: { requestTimeout } } });

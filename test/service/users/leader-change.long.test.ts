@@ -137,8 +137,7 @@ describe(`a change of leader with ${userCount} users`, () => {
   /** Names of the users that the controller has examined. */
   let looks: string[] = [];
 
-  before(async function () {
-    this.timeout(300_000);
+  before(async () => {
     server = await new UserServer().start();
     for (let index = 0; index < userCount; index += 1) {
       const user = settledUser(index);
@@ -189,8 +188,7 @@ describe(`a change of leader with ${userCount} users`, () => {
     }
   };
 
-  it('LIM-12 has each looked at once, a few between two turns of the event loop, and writes nothing', async function () {
-    this.timeout(120_000);
+  it('LIM-12 has each looked at once, a few between two turns of the event loop, and writes nothing', async () => {
     expect(looks).to.deep.equal([]);
     server.writeLease('');
     let most = 0;
@@ -246,8 +244,7 @@ describe(`a change of leader with ${userCount} users`, () => {
     expect(server.writes).to.deep.equal([]);
   });
 
-  it('looks at no user once another replica is the leader', async function () {
-    this.timeout(30_000);
+  it('looks at no user once another replica is the leader', async () => {
     server.writeLease('another');
     const before = server.requests.length;
     // The first request finds the new holder; the next one shows that the replica is not the leader.
