@@ -26,7 +26,8 @@ const bounds: Readonly<Record<string, { readonly bound: Figures; readonly goal?:
   refresh: { bound: [56, 132, 76], goal: [40, 120, 70] },
   callback: { bound: [75, 298, 223], goal: [55, 230, 150] },
   'login-page': { bound: [60, 299, 239], goal: [50, 300, 230] },
-  'first-request': { bound: [61, 214, 153], goal: [45, 120, 75] },
+  // Sorting users with random names takes up to four changes more: 214 / 153 to 218 / 157 without another way.
+  'first-request': { bound: [61, 218, 157], goal: [45, 120, 75] },
   approval: { bound: [59, 319, 260], goal: [45, 200, 150] },
   'patch-user': { bound: [58, 167, 109] },
   'static-file': { bound: [22, 36, 14] },
