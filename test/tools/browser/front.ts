@@ -10,8 +10,8 @@ import { startChromium } from './chromium.ts';
 import { Demo, type DemoOptions } from './demo.ts';
 
 /**
- * `files`: only files of the console are answered; `none`: each connection is closed; `held`: each connection but that of a write is closed;
- * `cut`: a write is done, and its answer ends after the headers.
+ * `files`: only files of the console are answered; `none`: each connection is closed; `held`: a write is not answered, and from then on each
+ * connection but that of a write is closed; `cut`: a write is done, and its answer ends after the headers.
  */
 type Answers = 'all' | 'files' | 'none' | 'held' | 'cut';
 
@@ -60,20 +60,26 @@ export class Front {
   /** Ends open connections and streams, as a service that stops does. */
   answer(answers: Answers): void {
     this.#answers = answers;
-    if (answers === 'all') for (const response of this.#held) response.socket?.destroy();
-    else if (answers !== 'cut') this.#sockets.destroy();
+    for (const response of this.#held) response.socket?.destroy();
+    this.#held.clear();
+    if (answers === 'files' || answers === 'none') this.#sockets.destroy();
   }
 
   #isAnswered(url: string): boolean {
+    if (this.#answers === 'held') return this.#held.size === 0;
     return this.#answers === 'all' || this.#answers === 'cut' || (this.#answers === 'files' && isFile(url));
   }
 
   #pass(incoming: IncomingMessage, response: ServerResponse): void {
     const { url = '/', method, headers } = incoming;
     const isWrite = method !== 'GET' && !/accessreviews|dryRun/.test(url);
+    if (isWrite && this.#answers === 'held') {
+      this.#held.add(response);
+      for (const socket of this.#sockets) if (![...this.#held].some((held) => held.socket === socket)) socket.destroy();
+      return;
+    }
     if (!this.#isAnswered(url)) {
-      if (this.#answers === 'held' && isWrite) this.#held.add(response);
-      else incoming.socket.destroy();
+      incoming.socket.destroy();
       return;
     }
     const isCut = this.#answers === 'cut' && isWrite;
