@@ -112,6 +112,7 @@ function print(events: readonly Event[], { output, follow: isFollowed }: AuditOp
 
 const titles = ['TIME', 'USER', 'VERB', 'OBJECT', 'NAMESPACE', 'CODE', 'FROM'];
 
+/** A refused login has no user that is known. Without a user, the service itself did the rest, as in the console. */
 const rowOf = ({
   requestReceivedTimestamp,
   user,
@@ -125,7 +126,7 @@ const rowOf = ({
   sourceIPs,
 }: Event): string[] => [
   requestReceivedTimestamp,
-  `${user?.username ?? '<none>'}${impersonatedUser ? ` as ${impersonatedUser.username}` : ''}`,
+  `${user?.username ?? (outcome === 'failure' ? '<unknown>' : 'Atrium')}${impersonatedUser ? ` as ${impersonatedUser.username}` : ''}`,
   event,
   objectOf(objectRef),
   objectRef.namespace ?? '',

@@ -37,7 +37,8 @@ export async function whoCan(verb: string, what: string, options: WhoCanOptions,
     if (data === undefined) throw new CommandError('the service answered with no list');
     items.push(...data.items);
     if (data.items.length > 0 && items.length < data.total) continue;
-    print({ complete: data.complete, notes: data.notes, items }, options, terminal);
+    const isWhole = data.complete && items.length >= data.total;
+    print({ complete: isWhole, notes: data.notes, items }, options, terminal);
     return;
   }
 }
@@ -52,7 +53,8 @@ function print(
     return;
   }
   terminal.stdout.write(table([['SUBJECT', 'THROUGH', 'BINDING', 'ROLE'], ...items.map(rowOf)]));
-  for (const note of notes) if (warnings[note] !== undefined) say(terminal, warnings[note]);
+  const told = notes.flatMap((note) => warnings[note] ?? []);
+  for (const warning of !complete && told.length === 0 ? ['The list is not complete.'] : told) say(terminal, warning);
 }
 
 const rowOf = ({ subject, memberOf, binding, role }: Item): string[] => [
