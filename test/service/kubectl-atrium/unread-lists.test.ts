@@ -65,7 +65,7 @@ describe('kubectl atrium with lists that are not complete', () => {
     expect((await ask({ PATH: '' })).stderr).to.contain('as kubectl did not list all resources (kubectl was not found)');
   });
 
-  it('tells that the list of who can do something lacks subjects, for whatever reason', async () => {
+  it('tells that a list of subjects is not complete, for any reason', async () => {
     const item = { subject: { kind: 'User', name: 'a' }, binding: { kind: 'RoleBinding', name: 'b' }, role: { kind: 'Role', name: 'c' } };
     for (const body of [
       { complete: false, notes: ['SystemMasters', 'AReasonOfALaterRelease'], total: 0, items: [] },
@@ -103,7 +103,7 @@ describe('kubectl atrium with lists that are not complete', () => {
       }
     });
 
-  it('names the service for what it did, and nobody for a refused login of an unknown user', async () => {
+  it('names the service as the user of its own actions, and no user of a refused login', async () => {
     const event = {
       ...{ auditID: 'one', verb: 'update', sourceIPs: [], requestReceivedTimestamp: '2026-01-12T10:00:00.000Z' },
       objectRef: { apiGroup: 'auth.platform.io', resource: 'accessrequests', name: 'areq-1' },
