@@ -1,5 +1,5 @@
 /** Creates the state that all features share: services, user records and groups. */
-import type { AuditStore } from '@atrium/audit-store/store.ts';
+import type { AuditDatabase } from '@atrium/audit-store/store.ts';
 import { cookieNames } from '@atrium/http/cookies/cookies.ts';
 import { reportCache } from '@atrium/http/limits/reports.ts';
 import { SharedBound } from '@atrium/http/limits/shared-bound.ts';
@@ -40,8 +40,8 @@ export interface ProcessContext {
   log: Logger;
   /** Takes the lines of the audit trail. Default: drops them. */
   writeAudit?: (line: string) => unknown;
-  /** Keeps the events of requests. Default: the store of `audit.store.url`; without it they are not kept. */
-  auditStore?: AuditStore;
+  /** Keeps the events of requests in this process. Default: the store of `audit.store.url`; without it they are not kept. */
+  auditStore?: AuditDatabase;
   /** Passwords of users. Default: hashed at the cost of production. */
   passwords?: Passwords;
   /** Creates keys of the embedded issuer. Default: new keys. */

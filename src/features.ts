@@ -139,7 +139,7 @@ export function createFeatures(context: ProcessContext): Features {
     namespaces ?? {},
     lists,
     createUsage(services, lists.service, context.earlierUsage),
-    createActivity(services, base.auditStore),
+    createActivity(services, base.auditStore, context.auditStore),
     base.remoteStore ? { stop: () => base.remoteStore?.stop() } : {},
     createSearch(services, { users: base.watched.collection, groups: base.watchedGroups?.collection, lists: lists.service, workloads }),
     identity ?? {},

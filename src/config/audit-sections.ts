@@ -1,7 +1,9 @@
 /** Settings of the audit trail, and of `atrium audit-store`. */
 import { z } from 'zod';
 import { httpURLWithoutQuery } from './formats.ts';
-import { isUnique, path } from './units.ts';
+import { duration, isUnique, path } from './units.ts';
+
+const hourMs = 3_600_000;
 
 const store = z.strictObject({
   url: httpURLWithoutQuery().describe('Address of `atrium audit-store`, which keeps the events of requests.'),
@@ -31,6 +33,18 @@ const postgres = z.strictObject({
   caFile: path().optional().describe('PEM certificate authority of the server, beside those of the system. Read at the start.'),
 });
 
+const retention = z.strictObject({
+  age: duration()
+    .refine((milliseconds) => milliseconds >= hourMs, 'must be 1h or more')
+    .optional()
+    .describe('Age at which events are removed, such as `365d`. Without it events of any age stay.'),
+  maxEvents: z
+    .int()
+    .min(1)
+    .optional()
+    .describe('Number of events that stay; the oldest of more are removed. An event needs about 600 bytes.'),
+});
+
 export const auditStoreSection = z.strictObject({
   // The first start creates the file, so that its path is no file to check.
   databaseFile: z
@@ -39,6 +53,7 @@ export const auditStoreSection = z.strictObject({
     .default('/var/lib/atrium/audit.db')
     .describe('SQLite file with the events, on a volume of its own. Ignored with `postgres`.'),
   postgres: postgres.optional().describe('PostgreSQL in place of the file.'),
+  retention: retention.prefault({}).describe('Events that are removed, the oldest first.'),
   callers: z
     .array(serviceAccount())
     .refine(isUnique, 'must not hold an account twice')

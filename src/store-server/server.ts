@@ -1,4 +1,4 @@
-import type { AuditStore } from '@atrium/audit-store/store.ts';
+import type { AuditDatabase } from '@atrium/audit-store/store.ts';
 import { maxBodyBytes, storeAudience } from '@atrium/audit-store/wire.ts';
 import { tokensOnly } from '@atrium/http/authenticator.ts';
 import { ClientAddresses } from '@atrium/http/client-address.ts';
@@ -7,8 +7,10 @@ import { Listener } from '@atrium/http/listener.ts';
 import { requestChain } from '@atrium/http/request-listener.ts';
 import { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import type { Connection } from '@atrium/kubernetes/connection.ts';
+import type { Sweeper } from '@atrium/kubernetes/controllers/sweeper.ts';
 import { KubernetesClient } from '@atrium/kubernetes/kubernetes-client.ts';
 import type { Logger } from 'pino';
+import { retentionOf } from '../audit-chain/retention.ts';
 import type { Config } from '../config/schema.ts';
 import { scrapeOperation } from '../meta/about.ts';
 import { reportCertificate } from '../meta/metrics.ts';
@@ -21,7 +23,7 @@ interface StoreServerOptions {
   /** The API server, which reviews the tokens of callers. */
   connection: Connection;
   /** Stopped with the server. */
-  store: AuditStore;
+  store: AuditDatabase;
   log: Logger;
 }
 
@@ -32,6 +34,7 @@ export class StoreServer {
   readonly #health = new Health();
   readonly #apiServer: KubernetesClient;
   readonly #store: ReportedStore;
+  readonly #retention: Sweeper;
   readonly #public: Listener;
   readonly #internal: Listener;
 
@@ -43,6 +46,7 @@ export class StoreServer {
     this.#store = new ReportedStore(store, metrics);
     this.#apiServer = new KubernetesClient({ connection, requestTimeoutMs: kubernetes.requestTimeout, metrics, log });
     const { asService: client } = this.#apiServer;
+    this.#retention = retentionOf({ store, retention: auditStore.retention, client, metrics, log });
     const now = () => client.serverClock.now();
     const callers = new StoreCallers({ client, audience: storeAudience, accounts: auditStore.callers, metrics, now });
     this.#health.add({ name: 'store', critical: false, failure: this.#store.failure });
@@ -73,6 +77,7 @@ export class StoreServer {
   async start(): Promise<{ port: number; metricsPort: number }> {
     const metricsPort = await this.#internal.start();
     const port = await this.#public.start();
+    this.#retention.start();
     this.#log.info({ port, metricsPort }, 'audit store is listening');
     return { port, metricsPort };
   }
@@ -82,6 +87,7 @@ export class StoreServer {
     this.#health.stop();
     const cutConnections = await this.#public.stop(this.#graceMs);
     await this.#internal.stop(0);
+    await this.#retention.stop();
     await this.#apiServer.close();
     await this.#store.stop();
     this.#log.info({ cutConnections }, 'audit store has stopped');

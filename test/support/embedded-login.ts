@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { AuditStore } from '@atrium/audit-store/store.ts';
+import type { AuditDatabase } from '@atrium/audit-store/store.ts';
 import { createLog } from '@atrium/http/telemetry/log.ts';
 import { fetch, type RequestInit, type Response } from 'undici';
 import { stringify } from 'yaml';
@@ -96,7 +96,7 @@ export interface EmbeddedLoginOptions {
   /** Directory of the static files. Default: a small page instead of the console. */
   files?: string;
   /** Keeps audit events; the test stops it. */
-  auditStore?: AuditStore;
+  auditStore?: AuditDatabase;
   /** Clock of the service. */
   now?: () => Date;
   /** Milliseconds by which the clock of each replica's machine is ahead. Default: 0. */

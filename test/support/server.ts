@@ -1,4 +1,4 @@
-import type { AuditStore } from '@atrium/audit-store/store.ts';
+import type { AuditDatabase } from '@atrium/audit-store/store.ts';
 import { createLog } from '@atrium/http/telemetry/log.ts';
 import { stringify } from 'yaml';
 import { parseConfig } from '../../src/config/load.ts';
@@ -64,7 +64,7 @@ export interface ServerOptions extends Pick<ApiServerOptions, 'issuers' | 'isReu
   /** Addresses of the Services of plugins. */
   pluginContext?: PluginContext;
   /** Keeps the events of requests. */
-  auditStore?: AuditStore;
+  auditStore?: AuditDatabase;
   /** Starts a proxy between the service and the cluster, beside the relay. */
   between?: (cluster: OwnApiServer) => Promise<{ url: string; stop(): Promise<void> }>;
 }

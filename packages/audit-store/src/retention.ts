@@ -1,6 +1,8 @@
+import type { Kysely } from 'kysely';
 import type { ChainedEvent, Checkpoint } from './chain.ts';
 import { type EventDatabase, newestEvent } from './queries.ts';
-import { membersOf } from './tables.ts';
+import type { AuditRetention } from './store.ts';
+import { membersOf, type Tables } from './tables.ts';
 
 /** Events that one call looks at to find those that have expired. */
 const maxExpired = 50_000;
@@ -37,25 +39,42 @@ export async function lastCheckpoint({ db }: EventDatabase): Promise<number | un
  * Returns the checkpoint through which events have expired. Only events at the begin of the chain count, up to a bounded number; the newest
  * event always stays, because the next one continues it.
  */
-export async function expiredThrough(database: EventDatabase, before: number, now: Date): Promise<Checkpoint | undefined> {
+export async function expiredThrough(
+  database: EventDatabase,
+  { before, maxEvents }: AuditRetention,
+  now: Date,
+): Promise<Checkpoint | undefined> {
   const { db } = database;
-  const oldest = db
+  const ends = await endsOf(db);
+  if (ends === undefined) return undefined;
+  const byNumber = maxEvents === undefined ? 0 : ends.newest - maxEvents;
+  const byAge = before === undefined ? 0 : await lastBefore(db, ends.oldest, before);
+  const through = Math.min(Math.max(byNumber, byAge), ends.newest - 1, ends.oldest + maxExpired - 1);
+  if (through < ends.oldest) return undefined;
+  const { hash } = await db.selectFrom('events').select('hash').where('sequence', '=', through).executeTakeFirstOrThrow();
+  return await checkpointOf(database, { sequence: through, hash }, now);
+}
+
+/** Returns the number of the last event before the first one that is not older than a time, among a bounded number of events. */
+async function lastBefore(db: Kysely<Tables>, oldest: number, before: number): Promise<number> {
+  const end = oldest + maxExpired;
+  const kept = await db
     .selectFrom('events')
-    .select(['sequence', 'time', 'hash'])
-    .orderBy('sequence')
-    .limit(maxExpired + 1);
-  const firstKept = await db
-    .selectFrom(oldest.as('oldest'))
     .select('sequence')
+    .where('sequence', '>=', oldest)
+    .where('sequence', '<', end)
     .where('time', '>=', before)
     .orderBy('sequence')
     .limit(1)
     .executeTakeFirst();
-  let cut = db.selectFrom(oldest.as('oldest')).select(['sequence', 'hash']);
-  if (firstKept !== undefined) cut = cut.where('sequence', '<', firstKept.sequence);
-  const [last, beforeLast] = await cut.orderBy('sequence', 'desc').limit(2).execute();
-  const found = firstKept === undefined ? beforeLast : last;
-  return found && (await checkpointOf(database, found, now));
+  return (kept?.sequence ?? end) - 1;
+}
+
+/** Returns the numbers of the first event and the last one; undefined without events. */
+async function endsOf(db: Kysely<Tables>): Promise<{ oldest: number; newest: number } | undefined> {
+  const oldest = await db.selectFrom('events').select('sequence').orderBy('sequence').limit(1).executeTakeFirst();
+  const newest = await newestEvent(db);
+  return oldest && newest && { oldest: oldest.sequence, newest: newest.sequence };
 }
 
 async function checkpointOf(
@@ -71,10 +90,9 @@ async function checkpointOf(
 export async function removeSlice({ db, begin }: EventDatabase, through: number): Promise<number> {
   return await db.transaction().execute(async (transaction) => {
     await begin(transaction);
-    const oldest = await transaction.selectFrom('events').select('sequence').orderBy('sequence').limit(1).executeTakeFirst();
-    const newest = await transaction.selectFrom('events').select('sequence').orderBy('sequence', 'desc').limit(1).executeTakeFirst();
-    if (oldest === undefined || newest === undefined) return 0;
-    const last = Math.min(through, newest.sequence - 1, oldest.sequence + sliceSize - 1);
+    const ends = await endsOf(transaction);
+    if (ends === undefined) return 0;
+    const last = Math.min(through, ends.newest - 1, ends.oldest + sliceSize - 1);
     const { numDeletedRows } = await transaction.deleteFrom('events').where('sequence', '<=', last).executeTakeFirstOrThrow();
     return Number(numDeletedRows);
   });

@@ -3,7 +3,7 @@ import { countEvents } from './counts.ts';
 import type { AuditEvent } from './event.ts';
 import { appendEvents, type EventDatabase, listEvents } from './queries.ts';
 import { chainedEvents, expiredThrough, lastCheckpoint, makeCheckpoint, removeSlice } from './retention.ts';
-import type { AuditCounts, AuditDatabase, AuditPage, AuditStore } from './store.ts';
+import type { AuditCounts, AuditDatabase, AuditPage, AuditRetention, AuditStore } from './store.ts';
 
 /** Events in a database that kysely speaks to. */
 export class SqlStore implements AuditDatabase {
@@ -38,8 +38,8 @@ export class SqlStore implements AuditDatabase {
     return await lastCheckpoint(this.#database);
   }
 
-  async expired(before: number): Promise<Checkpoint | undefined> {
-    return await expiredThrough(this.#database, before, new Date());
+  async expired(kept: AuditRetention): Promise<Checkpoint | undefined> {
+    return await expiredThrough(this.#database, kept, new Date());
   }
 
   async remove(through: number): Promise<number> {

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { ChainedEvent, Checkpoint } from './chain.ts';
 import type { AuditEvent } from './event.ts';
-import type { AuditCounts, AuditDatabase, AuditPage, AuditStore } from './store.ts';
+import type { AuditCounts, AuditDatabase, AuditPage, AuditRetention, AuditStore } from './store.ts';
 
 /** Call of the thread that owns the file. */
 export interface WorkerCall {
@@ -69,8 +69,8 @@ export class SqliteStore implements AuditDatabase {
     return this.#call('lastCheckpoint');
   }
 
-  expired(before: number): Promise<Checkpoint | undefined> {
-    return this.#call('expired', before);
+  expired(kept: AuditRetention): Promise<Checkpoint | undefined> {
+    return this.#call('expired', kept);
   }
 
   remove(through: number): Promise<number> {

@@ -77,6 +77,14 @@ export interface AuditStore {
   stop(): Promise<void>;
 }
 
+/** Events that are kept. Without a bound all are. */
+export interface AuditRetention {
+  /** Time before which events have expired, in milliseconds since the epoch. */
+  before?: number | undefined;
+  /** Number of the newest events that have not expired. */
+  maxEvents?: number | undefined;
+}
+
 /** A store that owns its data: their chain, and their end. */
 export interface AuditDatabase extends AuditStore {
   /** Returns events as an export has them, in the order of their arrival. */
@@ -86,10 +94,10 @@ export interface AuditDatabase extends AuditStore {
   /** Returns the number of the newest event for which a checkpoint was made. */
   lastCheckpoint(): Promise<number | undefined>;
   /**
-   * Returns the checkpoint through which a bounded number of events is older than a time, in milliseconds since the epoch. Sign it before
-   * the removal: it takes the place of the removed events. The newest event always stays.
+   * Returns the checkpoint through which a bounded number of events has expired; undefined if none has. The checkpoint takes
+   * the place of the removed events. The newest event always stays.
    */
-  expired(before: number): Promise<Checkpoint | undefined>;
+  expired(kept: AuditRetention): Promise<Checkpoint | undefined>;
   /** Deletes a bounded number of the oldest events through a sequence, and returns their number: 0 at the end. */
   remove(through: number): Promise<number>;
 }

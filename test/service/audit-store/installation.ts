@@ -18,6 +18,8 @@ const serviceAccount = `system:serviceaccount:${serviceNamespace}:atrium`;
 export interface Installation extends TestServer {
   storeURL: string;
   storeMetricsURL(): string;
+  /** Lines of the log of the store. */
+  storeLines: readonly string[];
   /** Issues a token of an account of the service's namespace. */
   accountToken(audience: string | undefined, account?: string): Promise<string>;
   startStore(): Promise<void>;
@@ -39,6 +41,7 @@ export async function withAuditStore({ config, ...options }: ServerOptions = {},
     return (body as { status: { token: string } }).status.token;
   };
   await writeFile(tokenFile, await accountToken('atrium-audit-store'));
+  const storeLines: string[] = [];
   let running: { store: StoreServer; metricsPort: number } | undefined;
   const stopStore = async () => {
     await running?.store.stop();
@@ -47,6 +50,7 @@ export async function withAuditStore({ config, ...options }: ServerOptions = {},
   return {
     ...server,
     storeURL,
+    storeLines,
     storeMetricsURL: () => `http://127.0.0.1:${running?.metricsPort}`,
     accountToken,
     async startStore() {
@@ -58,7 +62,7 @@ export async function withAuditStore({ config, ...options }: ServerOptions = {},
           }),
         }),
         connection: connectionWith(await server.token('admin'), server.cluster),
-        log: createLog({ level: 'silent', format: 'json' }),
+        log: createLog({ level: 'info', format: 'json' }, { write: (line) => storeLines.push(line) }),
       });
       running = { store, ...(await store.start()) };
     },

@@ -55,6 +55,45 @@ export function itKeepsEventsOfReplicas(databaseSettings: () => Promise<object> 
   });
 }
 
+/** Tests of the end of events that hold on each database. */
+export function itRemovesExpiredEvents(databaseSettings: () => Promise<object> = async () => ({})): void {
+  const retention = { age: '720h', maxEvents: 3 };
+  const service = forSuite(async () => withAuditStore({}, { ...(await databaseSettings()), retention }));
+  const query = async () => {
+    const response = await service.request('/auth/v1/audit?resource=widgets', { as: 'admin' });
+    return auditEventList.parse(await response.json()).items.map(({ auditID }) => auditID);
+  };
+  const append = async (...events: [auditID: string, daysOld: number][]) => {
+    const parts = { cluster: 'local', source: 'door', verb: 'get', sourceIPs: [], outcome: 'success' };
+    const headers = {
+      'content-type': 'application/json',
+      authorization: `Bearer ${await service.accountToken('atrium-audit-store')}`,
+    };
+    const body = events.map(([auditID, days]) => ({
+      ...{ ...parts, auditID, objectRef: { apiGroup: '', resource: 'widgets' } },
+      requestReceivedTimestamp: new Date(Date.now() - days * 86_400_000).toISOString(),
+    }));
+    const answer = await fetch(`${service.storeURL}/v1/events`, { method: 'POST', headers, body: JSON.stringify({ events: body }) });
+    expect(answer.status).to.equal(204);
+  };
+  const restartStore = async () => {
+    await service.stopStore();
+    await service.startStore();
+  };
+
+  it('removes events above the configured age and number, and tells how many', async () => {
+    await service.startStore();
+    await append(['old', 31], ['kept-1', 29], ['kept-2', 0]);
+    await restartStore();
+    expect(await eventually(query, (found) => found.length === 2)).to.deep.equal(['kept-2', 'kept-1']);
+    expect(await (await fetch(`${service.storeMetricsURL()}/metrics`)).text()).to.match(/^atrium_audit_store_removed_total \d+$/m);
+    await append(['kept-3', 0], ['kept-4', 0]);
+    await restartStore();
+    expect(await eventually(query, (found) => found.length === 3)).to.deep.equal(['kept-4', 'kept-3', 'kept-2']);
+    expect(service.storeLines.filter((line) => line.includes('"what":"audit events","deleted":1'))).to.have.length(2);
+  });
+}
+
 /** Tests of the paths of the store that hold on each database. */
 export function itServesStoreCalls(databaseSettings: () => Promise<object> = async () => ({})): void {
   const service = forSuite(async () => {

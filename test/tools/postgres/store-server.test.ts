@@ -7,7 +7,7 @@ import { stringify } from 'yaml';
 import { openStoreServer } from '../../../src/audit-store.ts';
 import { parseConfig } from '../../../src/config/load.ts';
 import { loopbackCertificates } from '../../cluster/certificates.ts';
-import { itKeepsEventsOfReplicas, itServesStoreCalls } from '../../service/audit-store/store-server-suite.ts';
+import { itKeepsEventsOfReplicas, itRemovesExpiredEvents, itServesStoreCalls } from '../../service/audit-store/store-server-suite.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { connectionWith } from '../../support/installed-cluster.ts';
 import { Postgres, password } from './postgres.ts';
@@ -34,6 +34,8 @@ describe('atrium audit-store with PostgreSQL', () => {
   describe('events of replicas', () => itKeepsEventsOfReplicas(settings));
 
   describe('calls of replicas', () => itServesStoreCalls(settings));
+
+  describe('the end of events', () => itRemovesExpiredEvents(settings));
 });
 
 describe('the connection of atrium audit-store to PostgreSQL', () => {

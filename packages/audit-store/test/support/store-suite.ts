@@ -240,7 +240,7 @@ export function itIsAnAuditStore(makeDatabase: () => Promise<TestDatabase>): voi
 
     it('goes on after the removal of expired events, and is verified from its checkpoint on', async () => {
       await store.append(events(1, 9));
-      const cut = await store.expired(Date.UTC(2026, 10, 29, 10, 0, 5));
+      const cut = await store.expired({ before: Date.UTC(2026, 10, 29, 10, 0, 5) });
       if (cut === undefined) throw new Error('no event has expired');
       expect(cut).to.include({ sequence: 4, count: 4 });
       expect(await store.remove(cut.sequence)).to.equal(4);
@@ -253,21 +253,32 @@ export function itIsAnAuditStore(makeDatabase: () => Promise<TestDatabase>): voi
 
     it('keeps the newest event when all have expired, so that numbers go on', async () => {
       await store.append(events(1, 3));
-      const cut = await store.expired(Date.UTC(2030, 0, 1));
+      const cut = await store.expired({ before: Date.UTC(2030, 0, 1) });
       expect(cut).to.include({ sequence: 2 });
       expect(await store.remove(1_000)).to.equal(2);
-      expect(await store.expired(Date.UTC(2030, 0, 1))).to.equal(undefined);
+      expect(await store.expired({ before: Date.UTC(2030, 0, 1) })).to.equal(undefined);
       await store.append([at(4)]);
       expect((await all()).map(({ sequence }) => sequence)).to.deep.equal([3, 4]);
     });
 
+    it('removes the oldest events above a number, in whole slices', async () => {
+      await store.append(events(1, 9));
+      expect(await store.expired({ maxEvents: 9 })).to.equal(undefined);
+      const cut = await store.expired({ maxEvents: 4, before: Date.UTC(2026, 10, 29, 10, 0, 2) });
+      expect(cut).to.include({ sequence: 5, count: 5 });
+      expect(await store.expired({ maxEvents: 8, before: Date.UTC(2026, 10, 29, 10, 0, 7) })).to.include({ sequence: 6 });
+      expect(await store.remove(cut?.sequence ?? 0)).to.equal(5);
+      expect(await ids({}, { limit: 99 })).to.deep.equal(['e9', 'e8', 'e7', 'e6']);
+      expect(await store.expired({ maxEvents: 4 })).to.equal(undefined);
+    });
+
     it('removes no event that arrived after one that is kept', async () => {
       await store.append([at(1), at(9), at(2), at(10)]);
-      expect(await store.expired(Date.UTC(2026, 10, 29, 10, 0, 5))).to.include({ sequence: 1 });
+      expect(await store.expired({ before: Date.UTC(2026, 10, 29, 10, 0, 5) })).to.include({ sequence: 1 });
     });
 
     it('has no checkpoint without events', async () => {
-      expect([await store.checkpoint(), await store.lastCheckpoint(), await store.expired(Date.now())]).to.deep.equal([
+      expect([await store.checkpoint(), await store.lastCheckpoint(), await store.expired({ before: Date.now() })]).to.deep.equal([
         undefined,
         undefined,
         undefined,
