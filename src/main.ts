@@ -115,6 +115,13 @@ async function sweep({ config: file }: { config?: string }): Promise<void> {
   log.info(await runSweep({ config, connection: await connect(config), log, writeAudit }));
 }
 
+async function restore(name: string, { config: file }: { config?: string }): Promise<void> {
+  const config = parseConfig(configSources(file));
+  const backup = name === '-' ? readFileSync(process.stdin.fd, 'utf8') : readNamedFile('restore', name);
+  const { runRestore } = await withoutRuntimeWarning(() => import('./restore.ts'));
+  console.log(await runRestore({ backup, config, connection: await connect(config), log: await processLog(config) }));
+}
+
 async function auditStore({ config: file }: { config?: string }): Promise<void> {
   const config = parseConfig(configSources(file));
   const { openStoreServer } = await import('./audit-store.ts');
@@ -183,6 +190,13 @@ program
   .description('end expired access of access requests, once; for times when no replica runs')
   .option('--config <file>', `YAML file (default: ${defaultConfig})`)
   .action(sweep);
+
+program
+  .command('restore')
+  .description('create the objects of a backup with new uids, while no replica runs; needs the rights of a cluster administrator')
+  .argument('<file>', 'list that "kubectl get --output json" wrote; - is standard input')
+  .option('--config <file>', `YAML file (default: ${defaultConfig})`)
+  .action(restore);
 
 program
   .command('audit-store')

@@ -12,8 +12,8 @@ import {
   type IssuedBearer,
   type IssuerLogout,
   type RevokedTokens,
+  revokedTokenKind,
   revokedTokenName,
-  revokedTokenResource,
   type SessionBearers,
 } from './revoked-tokens.ts';
 
@@ -118,7 +118,7 @@ async function revokeSubject(
   const expiration = timestamp(revocationEnd(now, config.login.session));
   const spec = { kind: 'Subject', notBefore: timestamp(nextSecond(now)), expiration, user: record.name };
   const annotations = { [uidAnnotation]: record.uid };
-  const revokedTokens = new ServiceResource(client, { type: revokedTokenResource, kind: 'RevokedToken' });
+  const revokedTokens = new ServiceResource(client, revokedTokenKind);
   const object = { apiVersion: 'auth.platform.io/v1', kind: 'RevokedToken', metadata: { name, annotations }, spec };
   const created = await revokedTokens.create(object, { signal, isRepeatable: true });
   if (created !== 'conflict' || (once && (await isEnded(revokedTokens, name, record.uid, signal)))) return;

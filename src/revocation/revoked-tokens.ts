@@ -2,7 +2,7 @@ import { hash, randomUUID } from 'node:crypto';
 import { timestampOf } from '@atrium/kubernetes/clock.ts';
 import { neverAborts } from '@atrium/kubernetes/deadline.ts';
 import type { ResourceType } from '@atrium/kubernetes/resource.ts';
-import { ServiceResource } from '@atrium/kubernetes/resource-client.ts';
+import { type ResourceKind, ServiceResource } from '@atrium/kubernetes/resource-client.ts';
 import { WatchCache } from '@atrium/kubernetes/watch/watch-cache.ts';
 import { boundedTime } from '@atrium/oidc-client/times.ts';
 import type { VerifiedClaims } from '@atrium/oidc-client/types.ts';
@@ -11,7 +11,8 @@ import { EndedLogins, type IssuerLogin, issuerLoginOf } from '../issuer/login.ts
 import type { Services } from '../services.ts';
 
 /** Custom resource RevokedToken, defined in deploy/manifests. */
-export const revokedTokenResource: ResourceType = { group: 'auth.platform.io', version: 'v1', resource: 'revokedtokens' };
+const revokedTokenResource: ResourceType = { group: 'auth.platform.io', version: 'v1', resource: 'revokedtokens' };
+export const revokedTokenKind: ResourceKind = { type: revokedTokenResource, kind: 'RevokedToken' };
 
 /** `spec.kind` of a RevokedToken. */
 type RevokedKind = 'Bearer' | 'Refresh' | 'Flow' | 'Subject' | 'Logout';
@@ -121,7 +122,7 @@ export class RevokedTokens {
   readonly #endedLogins = new EndedLogins();
 
   constructor({ client, log, metrics, now }: Pick<Services, 'client' | 'log' | 'metrics' | 'now'>) {
-    this.#objects = new ServiceResource(client, { type: revokedTokenResource, kind: 'RevokedToken' });
+    this.#objects = new ServiceResource(client, revokedTokenKind);
     this.#now = now;
     this.watch = new WatchCache<RevokedTokenRow>(
       { client, log, metrics },

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { after, afterEach, before, describe, it } from 'mocha';
 import { z } from 'zod';
-import { AccessRequests, aPolicy, mergePatch, policiesPath, user } from '../../service/access-requests/support.ts';
+import { type AccessRequests, aPolicy, mergePatch, policiesPath, user } from '../../service/access-requests/support.ts';
 import { aBinding, aNamespace, Bindings, bindingsPath } from '../../service/bindings/support.ts';
 import { aUser } from '../../service/users/a-user.ts';
 import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
@@ -20,19 +20,7 @@ describe('access whose end comes after the leader was killed by SIGKILL', () => 
     service = await Installation.start({ features: { accessRequests: true } });
     const { admin } = service;
     bindings = new Bindings(admin);
-    access = new AccessRequests({
-      kubernetes: admin,
-      request: (path, { as, body, headers, ...options } = {}) =>
-        fetch(new URL(path, service.url), {
-          ...options,
-          headers: {
-            ...headers,
-            authorization: `Bearer ${service.token(as === 'bob' ? 'bob' : as === 'admin' ? 'admin' : 'alice')}`,
-            'content-type': 'application/json',
-          },
-          ...(body !== undefined && { body: JSON.stringify(body) }),
-        }),
-    });
+    access = service.accessRequests();
     await admin.apply(aNamespace('shop'), ...['alice', 'bob'].map((name) => aUser(`${name}@example.com`, { subjectName: name })));
   });
   after(() => service?.stop());

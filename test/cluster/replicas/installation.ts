@@ -10,6 +10,7 @@ import { parseAllDocuments, stringify } from 'yaml';
 import { z } from 'zod';
 import { Passwords } from '../../../src/users/passwords/passwords.ts';
 import { passwordSecret } from '../../../src/users/passwords/secret.ts';
+import { AccessRequests } from '../../service/access-requests/support.ts';
 import { aUser, nameOf } from '../../service/users/a-user.ts';
 import { Balancer } from '../../support/balancer.ts';
 import { ClusterAdmin, eventually, type Manifest, serviceNamespace } from '../../support/cluster-admin.ts';
@@ -79,8 +80,9 @@ export class Installation {
   /**
    * @param settings of every replica, beside those that any replica needs
    * @param host of the public URL. Browsers have passkeys at `localhost`, and at no IP address
+   * @param isEmpty starts no replica, and creates no user
    */
-  static async start(settings: Settings = {}, host = '127.0.0.1'): Promise<Installation> {
+  static async start(settings: Settings = {}, host = '127.0.0.1', { isEmpty = false } = {}): Promise<Installation> {
     const directory = await mkdtemp(join(tmpdir(), 'atrium-replicas-'));
     // A build of its own tests the current code, independent of other builds.
     await promisify(execFile)('npm', ['run', 'build', '--', `--outfile=${directory}/atrium.js`], { cwd: fileURLToPath(root) });
@@ -90,8 +92,9 @@ export class Installation {
     try {
       await installation.balancer.start();
       await installation.proxy.start();
-      await installation.#install();
-      for (const replica of await Promise.all([installation.startReplica(), installation.startReplica()])) await untilLoginWorks(replica);
+      await installation.#install(isEmpty ? [] : localUsers);
+      if (!isEmpty)
+        for (const replica of await Promise.all([installation.startReplica(), installation.startReplica()])) await untilLoginWorks(replica);
     } catch (error) {
       await installation.stop();
       throw error;
@@ -103,10 +106,23 @@ export class Installation {
     return this.balancer.url.replace('127.0.0.1', this.#host);
   }
 
-  token(person: TokenHolder | 'admin'): string {
+  token(person: string): string {
     const token = this.#cluster.tokens.get(person);
     if (token === undefined) throw new Error(`${person} has no token`);
     return token;
+  }
+
+  /** Requests of people with tokens of the API server, at the public address. */
+  accessRequests(): AccessRequests {
+    return new AccessRequests({
+      kubernetes: this.admin,
+      request: (path, { as = 'alice', token, body, headers, ...options } = {}) =>
+        fetch(new URL(path, this.url), {
+          ...options,
+          headers: { ...headers, authorization: `Bearer ${token ?? this.token(as)}`, 'content-type': 'application/json' },
+          ...(body !== undefined && { body: JSON.stringify(body) }),
+        }),
+    });
   }
 
   /**
@@ -157,16 +173,16 @@ export class Installation {
     this.proxy.remove(replica);
   }
 
-  async #install(): Promise<void> {
+  async #install(emails: readonly string[]): Promise<void> {
     const { admin } = this;
     await admin.install();
     const impersonation = await readFile(new URL('deploy/manifests/impersonation.yaml', root), 'utf8');
     await admin.apply(...parseAllDocuments(impersonation).map((document): Manifest => document.toJS()));
     await admin.apply(clusterRoleBinding('dev-looks-at-users', 'atrium-users-view', { kind: 'Group', name: 'dev' }));
     const hash = await new Passwords().hash(password);
-    for (const email of localUsers) await this.#addLocalUser(email, hash);
-    const token = await admin.serviceToken();
-    await writeFile(this.#kubeconfig, serviceKubeconfig(this.#cluster, token), { mode: 0o600 });
+    for (const email of emails) await this.#addLocalUser(email, hash);
+    await this.#writeKubeconfig(this.kubeconfig, await admin.serviceToken());
+    await this.#writeKubeconfig(this.adminKubeconfig, this.token('admin'));
   }
 
   get present(): Build {
@@ -177,13 +193,23 @@ export class Installation {
   get #settings() {
     return {
       server: { host: '127.0.0.1', port: 0, metricsPort: 0, publicURL: this.url },
-      kubernetes: { kubeconfig: this.#kubeconfig, namespace: serviceNamespace, credentials: 'impersonate' },
+      kubernetes: { kubeconfig: this.kubeconfig, namespace: serviceNamespace, credentials: 'impersonate' },
       ...this.#more,
     };
   }
 
-  get #kubeconfig(): string {
+  /** Path of the kubeconfig with the account of the service. */
+  get kubeconfig(): string {
     return join(this.#directory, 'kubeconfig');
+  }
+
+  /** Path of the kubeconfig of a cluster administrator. */
+  get adminKubeconfig(): string {
+    return join(this.#directory, 'admin-kubeconfig');
+  }
+
+  #writeKubeconfig(path: string, token: string): Promise<void> {
+    return writeFile(path, kubeconfigOf(this.#cluster, token), { mode: 0o600 });
   }
 
   async #addLocalUser(email: string, hash: string): Promise<void> {
@@ -219,7 +245,7 @@ async function embeddedCluster(): Promise<ClusterOfReplicas> {
   return { url: cluster.url, certificateAuthority: cluster.certificateAuthority, tokens, stop: () => cluster.stop() };
 }
 
-const serviceKubeconfig = ({ url, certificateAuthority }: ClusterOfReplicas, token: string) =>
+const kubeconfigOf = ({ url, certificateAuthority }: ClusterOfReplicas, token: string) =>
   stringify({
     apiVersion: 'v1',
     kind: 'Config',

@@ -1,7 +1,7 @@
 /** Mail about access requests while the last release and the present build hand the work of the leader over to each other. */
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
-import { AccessRequests, aPolicy, type Request, user } from '../../service/access-requests/support.ts';
+import { type AccessRequests, aPolicy, type Request, user } from '../../service/access-requests/support.ts';
 import { aNamespace } from '../../service/bindings/support.ts';
 import { MailServer } from '../../service/one-time-links/mail-server.ts';
 import { ServiceAuthority } from '../../service/plugins/plugin-service.ts';
@@ -45,19 +45,7 @@ describe(`mail about access requests, between replicas of version ${release.vers
   before(async () => {
     older = await buildOf(release);
     const { admin } = service;
-    access = new AccessRequests({
-      kubernetes: admin,
-      request: (path, { as, body, headers, ...options } = {}) =>
-        fetch(new URL(path, service.url), {
-          ...options,
-          headers: {
-            ...headers,
-            authorization: `Bearer ${service.token(as === 'bob' ? 'bob' : 'alice')}`,
-            'content-type': 'application/json',
-          },
-          ...(body !== undefined && { body: JSON.stringify(body) }),
-        }),
-    });
+    access = service.accessRequests();
     const users = [asker, approver].map((email) => aUser(email, { subjectName: email.replace('@example.com', '') }));
     await admin.apply(...namespaces.map((name) => aNamespace(name)), ...users);
     await access.apply(

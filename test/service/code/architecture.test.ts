@@ -40,6 +40,23 @@ const allowed: ImportTable = {
     ],
     types: ['issuer', 'services.ts', 'http'],
   },
+  'restore.ts': {
+    values: [
+      'access-requests',
+      'bindings',
+      'factors',
+      'groups',
+      'keys',
+      'plugins',
+      'revocation',
+      'tokens',
+      'users',
+      'kubernetes',
+      'http',
+      'objects',
+    ],
+    types: ['config'],
+  },
   'authentication.ts': {
     values: [
       'tokens',
