@@ -229,7 +229,7 @@ const known: Readonly<Record<string, readonly Column[]>> = {
   'statefulsets.apps': statefulSetColumns,
   'daemonsets.apps': daemonSetColumns,
   nodes: nodeColumns,
-  namespaces: at('status', '.status.phase'),
+  namespaces: state,
   services: serviceColumns,
   'ingresses.networking.k8s.io': ingressColumns,
   persistentvolumeclaims: claimColumns,

@@ -73,19 +73,24 @@ export function podLabels(object: unknown): Members {
  *
  * @param root an Ingress, a Service, or a workload
  * @param read objects of its namespace that may belong to it: those that do not are left out
+ * @param endpoints of the Services of its namespace by name; undefined if they are not known
  */
-export function chainOf(root: unknown, read: readonly unknown[]): Chain {
-  return new ChainBuilder(root, read).build();
+export function chainOf(root: unknown, read: readonly unknown[], endpoints?: Endpoints): Chain {
+  return new ChainBuilder(root, read, endpoints).build();
 }
+
+type Endpoints = ReadonlyMap<string, { ready: number; all: number }>;
 
 class ChainBuilder {
   readonly #root: unknown;
+  readonly #endpoints: Endpoints | undefined;
   readonly #all = new Map<string, unknown>();
   readonly #nodes = new Map<string, ChainNode>();
   readonly #edges = new Set<string>();
 
-  constructor(root: unknown, read: readonly unknown[]) {
+  constructor(root: unknown, read: readonly unknown[], endpoints: Endpoints | undefined) {
     this.#root = root;
+    this.#endpoints = endpoints;
     for (const object of [...read, root]) this.#all.set(idOf(object), object);
   }
 
@@ -110,10 +115,15 @@ class ChainBuilder {
     if (!this.#nodes.has(id))
       this.#nodes.set(id, {
         ...{ id, kind, group: groupOf(membersOf(object).apiVersion), name: nameOf(object), column: columns[kind] ?? 5 },
-        ...{ state: objectState(object), isRoot: id === idOf(this.#root) },
+        ...{ state: this.#stateOf(object), isRoot: id === idOf(this.#root) },
         ...more,
       });
     return id;
+  }
+
+  #stateOf(object: unknown): ObjectState {
+    if (kindOf(object) !== 'Service' || this.#endpoints === undefined) return objectState(object);
+    return serviceState(object, this.#endpoints.get(nameOf(object)) ?? { ready: 0, all: 0 });
   }
 
   #join(from: string, to: string): void {
@@ -151,7 +161,6 @@ class ChainBuilder {
     const tops = new Map<string, unknown>();
     for (const workload of ['Deployment', 'StatefulSet', 'DaemonSet', 'ReplicationController'].flatMap((kind) => this.#ofKind(kind)))
       if (selectsLabels(selector, podLabels(workload))) tops.set(idOf(workload), workload);
-    this.#setEndpoints(service, pods);
     for (const pod of pods) {
       const top = this.#topOf(pod);
       tops.set(idOf(top), top);
@@ -165,14 +174,6 @@ class ChainBuilder {
       }
     }
     this.#addPods(idOf(service), bare);
-  }
-
-  /** Pods that were not read leave the state of a Service open. */
-  #setEndpoints(service: unknown, pods: readonly unknown[]): void {
-    const node = this.#nodes.get(idOf(service));
-    if (node === undefined || pods.length === 0) return;
-    const ready = pods.filter((pod) => objectState(pod).tone === 'ok').length;
-    this.#nodes.set(node.id, { ...node, state: serviceState(service, { ready, all: pods.length }) });
   }
 
   /** Returns the last owner that was read. An owner that was not is known by its name. */
@@ -190,7 +191,6 @@ class ChainBuilder {
     for (const service of this.#ofKind('Service')) {
       if (!selectsLabels(membersOf(membersOf(service).spec).selector, podLabels(workload))) continue;
       this.#join(this.#add(service), above === undefined ? idOf(workload) : idOf(above));
-      this.#setEndpoints(service, this.#podsOf(service));
       this.#addIngresses(service);
     }
     this.#addBelow(workload);

@@ -18,7 +18,7 @@ describe('states in the lists of the console', () => {
   it('tell a stuck Deployment from an available one, and align figures', async () => {
     await open('/r/apps/v1/deployments');
     await row('alerts').getByText('ProgressDeadlineExceeded').waitFor();
-    await row('ledger').getByText('Available').waitFor();
+    await row('ledger').getByText('Available', { exact: true }).waitFor();
 
     expect(await toneOf(row('alerts'))).to.equal('bad');
     expect(await toneOf(row('ledger'))).to.equal('ok');

@@ -74,15 +74,24 @@ const figures = new Set([
 const stateCell = (kind: Kind, name: string): Column<Row> => ({
   ...{ id: 'phase', title: hasStateColumn(kind) ? t('cluster.state') : columnTitle(name), sortBy: name, isMinor: false },
   cell: ({ cells, state }) => (
-    <StateView of={state ?? stateIn(kind, { word: textOf(cells.get(name)), ready: textOf(cells.get('Ready')) })} />
+    <StateView of={state ?? stateIn(kind, { status: textOf(cells.get(name)), ready: textOf(cells.get('Ready')) })} />
   ),
 });
 
-/** Returns the state of a row, of which only the columns are known. A pod that runs and is not ready is not well. */
-export function stateIn({ group, resource }: Kind, { word, ready }: { word: string; ready: string }): ShownState {
+interface RowTexts {
+  status: string;
+  ready?: string;
+  phase?: string;
+  pressure?: string;
+}
+
+/** Returns the state of a row, of which only the columns are known, in the tone that the page of the object has. */
+export function stateIn({ group, resource }: Kind, { status, ready = '', phase = '', pressure = '' }: RowTexts): ShownState {
   const [now, wanted] = ready.split('/');
-  const isUnready = group === '' && resource === 'pods' && word === 'Running' && now !== wanted;
-  return { word, tone: isUnready ? 'warn' : toneOfWord(word), reason: isUnready ? ready : '' };
+  const isPod = group === '' && resource === 'pods';
+  if (isPod && phase === 'Failed') return { word: status, tone: 'bad', reason: '' };
+  if (isPod && status === 'Running' && now !== wanted) return { word: status, tone: 'warn', reason: ready };
+  return { word: status, tone: toneOfWord(`${status},${pressure}`), reason: pressure };
 }
 
 /** Reports whether a column has the node of a pod, by its title or by its name. */

@@ -57,7 +57,11 @@ function valueColumn(kind: ListProps['kind'], { name, title = titleOf(name), typ
     cell({ values }) {
       const value = values[name] ?? '';
       if (value === '') return '';
-      if (isStateColumn) return <StateView of={stateIn(kind, { word: String(value), ready: String(values.ready ?? '') })} />;
+      if (isStateColumn) {
+        const text = (column: string) => String(values[column] ?? '');
+        const state = { status: String(value), ready: text('ready'), phase: text('phase'), pressure: text('pressure') };
+        return <StateView of={stateIn(kind, state)} />;
+      }
       if (isNodeOf(kind, name)) return nodeLink(value);
       return type === 'date' ? <Age since={String(value)} /> : String(value);
     },

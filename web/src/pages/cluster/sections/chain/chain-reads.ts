@@ -10,7 +10,7 @@ export interface ChainRead {
   selection: Selection;
 }
 
-const around = ['ingresses.networking.k8s.io', 'services', 'persistentvolumeclaims'];
+const around = ['ingresses.networking.k8s.io', 'services', 'endpointslices.discovery.k8s.io', 'persistentvolumeclaims'];
 const workloads = ['deployments.apps', 'statefulsets.apps', 'daemonsets.apps', 'replicasets.apps', 'jobs.batch'];
 
 /** Kinds beside those around, by the kind of the page. */

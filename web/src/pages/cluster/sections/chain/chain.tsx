@@ -3,24 +3,41 @@ import './chain.css';
 import { type Chain, type ChainNode, chainOf } from '@atrium/objects/chain.ts';
 import { useSignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { pageOf } from '../../../../api/kinds';
+import { type Kind, kindId, pageOf } from '../../../../api/kinds';
+import type { ClusterObject } from '../../../../api/objects';
 import { href } from '../../../../app/router';
 import { t } from '../../../../text/text';
 import { Loaded } from '../../../../ui/loaded';
 import { StateView } from '../../cells';
+import { endpointCounts } from '../network/endpoints';
 import type { SectionProps } from '../section';
 import { selectedLabels } from '../selector';
-import { chainReads } from './chain-reads';
+import { type ChainRead, chainReads } from './chain-reads';
 import { GapText } from './gap-text';
 import { type Layout, layoutOf } from './layout';
 import { type Gap, useReads } from './use-reads';
 
 export function ChainView(props: SectionProps) {
   const { kinds, kind, object } = props;
-  const { load, refused } = useReads('chain', object, chainReads(kinds, kind, object));
+  const reads = chainReads(kinds, kind, object);
+  const { load, refused } = useReads('chain', object, reads);
   return (
-    <Loaded load={load}>{({ objects, gaps }) => <Drawn {...props} chain={chainOf(object, objects)} gaps={[...refused, ...gaps]} />}</Loaded>
+    <Loaded load={load}>
+      {({ objects, gaps: found }) => {
+        const gaps = [...refused, ...found];
+        return <Drawn {...props} chain={chainOf(object, objects, endpointsIn(objects, reads, gaps))} gaps={gaps} />;
+      }}
+    </Loaded>
   );
+}
+
+const isSlices = ({ kind }: { kind: Kind }): boolean => kindId(kind) === 'endpointslices.discovery.k8s.io';
+
+/** Returns the endpoints of Services by name, as lists of Services count them; undefined if they were not read as a whole. */
+function endpointsIn(objects: readonly ClusterObject[], reads: readonly ChainRead[], gaps: readonly Gap[]) {
+  if (!reads.some(isSlices) || gaps.some(isSlices)) return undefined;
+  const counts = endpointCounts(objects.filter(({ kind }) => kind === 'EndpointSlice'));
+  return new Map([...counts].map(([service, count]) => [service.slice(service.indexOf('/') + 1), count]));
 }
 
 interface DrawnProps extends SectionProps {

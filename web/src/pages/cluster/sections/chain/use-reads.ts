@@ -23,7 +23,7 @@ export interface Gap {
 }
 
 export interface Found {
-  objects: readonly unknown[];
+  objects: readonly ClusterObject[];
   gaps: readonly Gap[];
 }
 

@@ -8,7 +8,7 @@ import { href } from '../../../../app/router';
 import { count, t } from '../../../../text/text';
 import { Loaded } from '../../../../ui/loaded';
 import { FirstOnly } from '../../../../ui/state';
-import { StateWord } from '../../cells';
+import { StateView, stateIn } from '../../cells';
 import { findKind } from '../find-kind';
 import { GuardedPart } from '../guarded-part';
 import type { SectionProps } from '../section';
@@ -31,12 +31,14 @@ export function NamespacePods({ kinds, object: { metadata } }: SectionProps) {
   );
 }
 
-function countsOf({ rows, columnDefinitions }: ServerTable): Map<string, number> {
-  const at = (columnDefinitions ?? []).findIndex(({ name }) => name === 'Status');
-  const words = (rows ?? []).map(({ cells }) => String(cells[at] ?? ''));
-  return new Map(
-    [...Map.groupBy(words, (word) => word)].map(([word, { length }]) => [word, length] as const).sort(([, a], [, b]) => b - a),
-  );
+/** Returns the states of pods with their numbers, the most frequent first. Pods that run and are not ready are counted for themselves. */
+function countsOf(kind: Kind, { rows, columnDefinitions }: ServerTable) {
+  const at = (title: string) => (columnDefinitions ?? []).findIndex(({ name }) => name === title);
+  const [status, ready] = [at('Status'), at('Ready')];
+  const states = (rows ?? []).map(({ cells }) => stateIn(kind, { status: String(cells[status] ?? ''), ready: String(cells[ready] ?? '') }));
+  return [...Map.groupBy(states, ({ word, tone }) => `${word} ${tone}`)]
+    .flatMap(([id, those]) => (those[0] ? [{ id, state: those[0], times: those.length }] : []))
+    .sort((a, b) => b.times - a.times);
 }
 
 function States({ kind, namespace, mayWatch }: { kind: Kind; namespace: string; mayWatch: boolean }) {
@@ -48,17 +50,17 @@ function States({ kind, namespace, mayWatch }: { kind: Kind; namespace: string; 
   return (
     <Loaded load={load} lost={lost.value}>
       {(table) => {
-        const counts = [...countsOf(table)];
+        const counts = countsOf(kind, table);
         const isPart = Boolean(table.metadata.continue);
         if (counts.length === 0 && !isPart) return <p class="muted">{t('cluster.none', { kind: kind.title })}</p>;
         return (
           <>
             <FirstOnly isPart={isPart} count={table.rows?.length ?? 0} kind={kind.title} />
             <ul class="counts">
-              {counts.map(([word, times]) => (
-                <li key={word}>
-                  <a href={href(`${pageOf(kind, { namespace })}?${new URLSearchParams({ q: word })}`)}>
-                    <span class="strong">{count(times)}</span> <StateWord word={word} />
+              {counts.map(({ id, state, times }) => (
+                <li key={id}>
+                  <a href={href(`${pageOf(kind, { namespace })}?${new URLSearchParams({ q: state.word })}`)}>
+                    <span class="strong">{count(times)}</span> <StateView of={state} />
                   </a>
                 </li>
               ))}

@@ -1,3 +1,4 @@
+import { serviceState } from '@atrium/objects/object-state.ts';
 import type { ClusterObject } from '../../../../api/objects';
 import { t } from '../../../../text/text';
 import { Facts } from '../../../../ui/facts';
@@ -34,7 +35,8 @@ function EndpointTable({ kinds, endpoints }: { kinds: SectionProps['kinds']; end
 }
 
 /** Counts endpoints that get traffic, and warns of a Service whose requests fail. */
-function ServiceEndpoints({ kinds, object: { metadata } }: SectionProps) {
+function ServiceEndpoints({ kinds, object }: SectionProps) {
+  const { metadata } = object;
   return (
     <RelatedObjects
       kinds={kinds}
@@ -44,14 +46,15 @@ function ServiceEndpoints({ kinds, object: { metadata } }: SectionProps) {
     >
       {(slices, isPart) => {
         const endpoints = endpointsOf(slices);
-        const ready = endpoints.filter(({ state }) => state === 'Ready').length;
-        if (endpoints.length === 0) return isPart ? null : <Notice kind="warn">{t('net.noEndpoints')}</Notice>;
+        const [ready, all] = [endpoints.filter(({ state }) => state === 'Ready').length, endpoints.length];
+        if (all === 0 && isPart) return null;
+        const { word, tone } = serviceState(object, { ready, all });
         return (
           <>
-            <Notice kind={ready === 0 ? 'bad' : ready < endpoints.length ? 'warn' : 'ok'}>
-              {t('net.readyEndpoints', { count: ready, all: endpoints.length })}
+            <Notice kind={tone === 'off' ? 'info' : tone === 'ok' && ready < all ? 'warn' : (tone ?? 'info')}>
+              <StateWord word={word} /> {all === 0 ? t('net.noEndpoints') : t('net.readyEndpoints', { count: ready, all })}
             </Notice>
-            <EndpointTable {...{ kinds, endpoints }} />
+            {all > 0 && <EndpointTable {...{ kinds, endpoints }} />}
           </>
         );
       }}

@@ -54,7 +54,7 @@ const calls = {
     }),
 };
 
-const planOf = ({ pods }: NodePods) => drainPlan(pods.map(({ pod }) => pod));
+const planOf = ({ pods }: NodePods) => drainPlan(pods);
 
 interface DrainProps {
   node: string;

@@ -1,25 +1,19 @@
 import { apiPath, type Kind } from '../../../../api/kinds';
-import { tableAccept } from '../../../../api/list-path';
 import { useLoad } from '../../../../api/load';
-import { type ClusterObject, getJson, type ServerTable, type TableColumn } from '../../../../api/objects';
+import { type ClusterObject, getJson } from '../../../../api/objects';
 import { useWatch } from '../../../../api/watch';
 import { may, type Right } from '../../../../app/rights';
 
-interface PodTable extends Omit<ServerTable, 'rows'> {
-  rows: { cells: unknown[]; object: ClusterObject }[] | null;
+interface PodList {
+  metadata: { continue?: string; resourceVersion: string };
+  items: readonly ClusterObject[] | null;
 }
 
 /** Kubernetes supports 110 pods on a node by default, and rarely above 500. */
 const limit = 1000;
 
-interface NodePod {
-  pod: ClusterObject;
-  /** The state as the API server prints it for kubectl. */
-  status: string;
-}
-
 export interface NodePods {
-  pods: readonly NodePod[];
+  pods: readonly ClusterObject[];
   /** The node has more pods than were listed. */
   isPartial: boolean;
   resourceVersion: string;
@@ -29,19 +23,19 @@ export const podsRight = (verb: string): Right => ({ verb, group: '', resource: 
 
 const selectorOf = (node: string) => `spec.nodeName=${node}`;
 
-/** Lists the pods of a node with their state. Requires the right to list pods. */
+/** Lists the pods of a node. Requires the right to list pods. */
 export async function listNodePods(pods: Kind, node: string, signal: AbortSignal): Promise<NodePods> {
-  const query = new URLSearchParams({ fieldSelector: selectorOf(node), limit: String(limit), includeObject: 'Object' });
-  const { rows, columnDefinitions, metadata } = await getJson<PodTable>(`${apiPath(pods)}?${query}`, signal, tableAccept);
-  const at = (columnDefinitions ?? ([] as TableColumn[])).findIndex(({ name }) => name === 'Status');
+  const query = new URLSearchParams({ fieldSelector: selectorOf(node), limit: String(limit) });
+  const { items, metadata } = await getJson<PodList>(`${apiPath(pods)}?${query}`, signal);
   return {
-    pods: (rows ?? []).map(({ cells, object }) => ({ pod: object, status: String(cells[at] ?? '') })),
+    // The API server leaves the kind out of the items of a list.
+    pods: (items ?? []).map((pod) => ({ ...pod, apiVersion: 'v1', kind: 'Pod' })),
     isPartial: Boolean(metadata.continue),
     resourceVersion: metadata.resourceVersion,
   };
 }
 
-/** Loads the pods of a node with their cells, and follows them. Requires the right to list pods. */
+/** Loads the pods of a node, and follows them. Requires the right to list pods. */
 export function useNodePods(pods: Kind | undefined, node: string) {
   const [path, fieldSelector] = [pods && apiPath(pods), selectorOf(node)];
   const isAllowed = path !== undefined && may(podsRight('list')) === true;

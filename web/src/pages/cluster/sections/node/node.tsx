@@ -1,3 +1,4 @@
+import { objectState } from '@atrium/objects/object-state.ts';
 import { quantityOf } from '@atrium/objects/quantity.ts';
 import { pageOf } from '../../../../api/kinds';
 import type { ClusterObject } from '../../../../api/objects';
@@ -11,7 +12,7 @@ import { Facts } from '../../../../ui/facts';
 import { Loaded } from '../../../../ui/loaded';
 import { PlainTable } from '../../../../ui/plain-table';
 import { Empty, Notice } from '../../../../ui/state';
-import { StateWord } from '../../cells';
+import { StateView } from '../../cells';
 import { quantity } from '../../quantity';
 import { useUsages } from '../../usage';
 import { isMeasured, usageKey } from '../../usage-amounts';
@@ -78,7 +79,7 @@ function NodeResources(props: SectionProps) {
   const usage = usages?.get(usageKey(props.object.metadata));
   const { load } = useNodePods(podsOf(props), name);
   const pods = load.data.value?.isPartial ? undefined : load.data.value?.pods;
-  const requested = pods && requestedBy(pods.map(({ pod }) => pod));
+  const requested = pods && requestedBy(pods);
   const print = (resource: string, text = '') => quantity(resource, quantityOf(text) ?? 0);
   const bar = (resource: string, value: number | undefined) =>
     value === undefined ? (
@@ -133,21 +134,21 @@ function PodRows(props: SectionProps) {
             <PlainTable
               label={t('node.pods')}
               rows={pods}
-              idOf={({ pod: { metadata } }) => `${metadata.namespace}/${metadata.name}`}
+              idOf={({ metadata }) => `${metadata.namespace}/${metadata.name}`}
               columns={[
                 {
                   title: t('node.pod'),
-                  cell: ({ pod: { metadata } }) => <a href={href(pageOf(kind, metadata))}>{metadata.name}</a>,
+                  cell: ({ metadata }) => <a href={href(pageOf(kind, metadata))}>{metadata.name}</a>,
                 },
                 {
                   title: t('cluster.namespace'),
-                  cell: ({ pod: { metadata } }) =>
+                  cell: ({ metadata }) =>
                     metadata.namespace && <ObjectLink kinds={props.kinds} kind="Namespace" name={metadata.namespace} />,
                 },
-                { title: t('cluster.state'), cell: ({ status }) => <StateWord word={status} /> },
-                { title: t('node.cpuRequests'), cell: ({ pod }) => requested(pod, 'cpu') },
-                { title: t('node.memoryRequests'), cell: ({ pod }) => requested(pod, 'memory') },
-                { title: t('cluster.age'), cell: ({ pod }) => <Age since={pod.metadata.creationTimestamp} /> },
+                { title: t('cluster.state'), cell: (pod) => <StateView of={objectState(pod)} /> },
+                { title: t('node.cpuRequests'), cell: (pod) => requested(pod, 'cpu') },
+                { title: t('node.memoryRequests'), cell: (pod) => requested(pod, 'memory') },
+                { title: t('cluster.age'), cell: (pod) => <Age since={pod.metadata.creationTimestamp} /> },
               ]}
             />
           )}

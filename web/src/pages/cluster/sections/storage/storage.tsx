@@ -1,9 +1,10 @@
+import { objectState } from '@atrium/objects/object-state.ts';
 import type { ClusterObject } from '../../../../api/objects';
 import { t } from '../../../../text/text';
 import { Facts } from '../../../../ui/facts';
 import { PlainTable } from '../../../../ui/plain-table';
 import { Notice } from '../../../../ui/state';
-import { StateWord } from '../../cells';
+import { StateView } from '../../cells';
 import { usedBy } from '../chain/used-by';
 import { problems } from '../conditions/condition-notices';
 import { ObjectLink } from '../object-link';
@@ -137,7 +138,7 @@ function ClassVolumes({ kinds, object: { metadata } }: SectionProps) {
             idOf={({ metadata: { name } }) => name}
             columns={[
               { title: t('net.name'), cell: ({ metadata: { name } }) => <ObjectLink {...{ kinds, name }} kind="PersistentVolume" /> },
-              { title: t('cluster.state'), cell: ({ status }) => <StateWord word={String(status?.phase ?? '')} /> },
+              { title: t('cluster.state'), cell: (volume) => <StateView of={objectState(volume)} /> },
               { title: t('storage.capacity'), cell: (volume) => volumeOf(volume).capacity?.storage },
               {
                 title: t('storage.claim'),

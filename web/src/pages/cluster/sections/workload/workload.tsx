@@ -1,3 +1,4 @@
+import { objectState } from '@atrium/objects/object-state.ts';
 import { type Rollout, rolloutOf } from '@atrium/objects/rollout.ts';
 import { t } from '../../../../text/text';
 import { Facts } from '../../../../ui/facts';
@@ -20,10 +21,13 @@ const tones = { done: 'ok', progressing: 'info', unseen: 'info', stuck: 'bad', p
 function RolloutView(props: SectionProps) {
   const rollout = rolloutOf(props.object);
   const { state, wanted, updated, ready, available, message } = rollout;
+  const { word, tone } = objectState(props.object);
+  // Pods that were lost after a rollout are no progress of it.
+  const isLost = state === 'progressing' && (word === 'Degraded' || word === 'Unavailable');
   return (
     <>
-      <Notice kind={tones[state]}>
-        {t(`rollout.${state}`, { wanted, updated, ready, available })} {state === 'stuck' && message}
+      <Notice kind={isLost ? (tone === 'bad' ? 'bad' : 'warn') : tones[state]}>
+        {t(isLost ? 'rollout.lost' : `rollout.${state}`, { wanted, updated, ready, available })} {state === 'stuck' && message}
       </Notice>
       <Bar rollout={rollout} />
       <Facts of={factsOf(props)} />
