@@ -20,6 +20,11 @@ export interface ListenerOptions {
 const maxHeaderBytes = 64 * 1024;
 const certificateCheckMs = 60_000;
 const lingerMs = 1_000;
+/**
+ * Connections that the kernel takes while the process is busy. The kernel lowers it to `net.core.somaxconn`. A connection beyond it waits
+ * for a second, after which its client tries again.
+ */
+const backlog = 4_096;
 
 /** Every address of the machine: a socket of Node.js on it also accepts IPv4. */
 const anyAddress = '::';
@@ -88,7 +93,7 @@ export class Listener {
   #listen(host: string): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#server.once('error', reject);
-      this.#server.listen(this.#options.port, host, () => resolve());
+      this.#server.listen({ port: this.#options.port, host, backlog }, () => resolve());
     });
   }
 

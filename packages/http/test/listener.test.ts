@@ -1,10 +1,12 @@
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
+import { Worker } from 'node:worker_threads';
 import { Listener } from '@atrium/http/listener.ts';
 import { expect } from 'chai';
 import { Agent, request } from 'undici';
@@ -40,6 +42,20 @@ describe('a port with TLS', () => {
         await dispatcher.close();
       },
     );
+  });
+});
+
+describe('connections that come while the process is busy', () => {
+  it('are taken by the kernel, more than the 511 of Node.js', async () => {
+    const worker = new Worker(new URL('./busy-listener.ts', import.meta.url));
+    worker.unref();
+    const [port] = await once(worker, 'message');
+    const sockets = Array.from({ length: Math.min(1_000, kernelBound()) }, () => connect(port, '127.0.0.1'));
+
+    await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+
+    for (const socket of sockets) socket.destroy();
+    await worker.terminate();
   });
 });
 
@@ -105,5 +121,14 @@ async function withTls(
   } finally {
     await stop();
     await rm(directory, { recursive: true });
+  }
+}
+
+/** Returns the bound of the kernel on connections that wait to be accepted. Systems other than Linux have at least 128. */
+function kernelBound(): number {
+  try {
+    return Number(readFileSync('/proc/sys/net/core/somaxconn', 'utf8'));
+  } catch {
+    return 128;
   }
 }
