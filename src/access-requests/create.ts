@@ -77,8 +77,11 @@ export class RequestCreator {
         const row = requestRow(object);
         if (isDryRun) return row;
         await requests.cache.waitForWrite(object.metadata.resourceVersion, signal);
-        // The request exists, and is audited also if its caller disconnects.
-        const begun = await begin(context, row, neverAborts, origin);
+        // The request exists, and is audited also if its caller disconnects. A failure is left to the leader.
+        const begun = await begin(context, row, neverAborts, origin).catch((error: unknown) => {
+          services.log.warn({ accessRequest: row.name, err: error }, 'a request could not be begun, retrying');
+          return 'conflict' as const;
+        });
         return begun === 'conflict' ? row : grantAccess(context, begun, signal);
       },
     );

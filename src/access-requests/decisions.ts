@@ -5,7 +5,7 @@ import { conflict, type StatusError } from '@atrium/objects/status.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../step-up/sensitive-writes.ts';
 import { requireStepUp } from '../step-up/step-up.ts';
 import type { Account } from '../users/record/account.ts';
-import { isUnreviewed } from './break-glass.ts';
+import { begin, isUnreviewed } from './break-glass.ts';
 import type { AccessContext } from './context.ts';
 import { grantAccess, periodOf, removeAccess } from './grant.ts';
 import { refusedAccess } from './people.ts';
@@ -125,8 +125,11 @@ export async function endRequest(
 ): Promise<RequestRow> {
   requireNoAccessToken('accessRequests', caller);
   const account = context.people.requireNormal(caller);
-  const end = async (row: RequestRow): Promise<RequestRow | 'conflict'> => {
-    await requireEnder(context, row, caller, account, signal);
+  const end = async (found: RequestRow): Promise<RequestRow | 'conflict'> => {
+    await requireEnder(context, found, caller, account, signal);
+    // The first status could not be written when the request was made.
+    const row = found.phase === '' ? await begin(context, found, signal) : found;
+    if (row === 'conflict') return row;
     if (!isOpen(row)) {
       await removeAccess(context, row, signal);
       return row;
