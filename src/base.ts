@@ -82,7 +82,7 @@ function createServices(context: ProcessContext) {
   const auditStore = context.auditStore ?? remoteStore;
   const pages = new SharedBound({ maxBytes: maxPageBytes, lifetimeMs: pageLifetimeMs });
   reportCache(metrics, 'pages', () => pages.size);
-  const auditIntake = auditStore && new AuditIntake({ store: auditStore, metrics, log });
+  const auditIntake = auditStore && new AuditIntake({ store: auditStore, spool: config.audit.spool, metrics, log });
   const services: Services = {
     config,
     basePath: basePathOf(config),

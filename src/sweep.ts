@@ -57,7 +57,9 @@ export async function runSweep(options: SweepOptions): Promise<string> {
 
 /** Creates the controllers that end access, and the watches that they need, in the order of their start. */
 function createSwept(options: SweepOptions) {
-  const base = createBase({ ...options, environment: {} });
+  // A run without a directory of its own keeps its few events in memory.
+  const config = { ...options.config, audit: { ...options.config.audit, spool: undefined } };
+  const base = createBase({ ...options, config, environment: {} });
   const { services, accounts, localGroups, watched, watchedGroups, watchedAccess, userBindings, remoteStore } = base;
   if (watchedAccess === undefined || userBindings === undefined)
     throw new ConfigError([{ path: 'features.accessRequests', message: 'access requests are turned off, so that no access can end' }]);

@@ -5,10 +5,11 @@ import type { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { StatusError } from '@atrium/objects/status.ts';
 import type { Logger } from 'pino';
 import { failureReason } from './remote-store.ts';
+import { type QueuedEvent, Spool, type SpoolOptions } from './spool.ts';
 
 /** Events in one batch. */
 const batchSize = 500;
-/** Events that wait for the store: about 10 MB. */
+/** Events that wait in memory for the store: about 10 MB. */
 const maxWaiting = 10_000;
 const retryMs = 1_000;
 /** Time that a stop gives the store for the events that wait. */
@@ -16,63 +17,123 @@ const handOverMs = 5_000;
 
 interface IntakeOptions {
   store: AuditStore;
+  /** Keeps events while the store does not have them. Without it they wait in memory alone. */
+  spool?: Pick<SpoolOptions, 'directory' | 'maxBytes'> | undefined;
   metrics: Metrics;
   log: Logger;
 }
 
-/** Hands audit events to the store, in batches and in their order. While the store fails, a bounded number waits; others are counted as lost. */
+/**
+ * Hands audit events to the store, in batches and in their order. Until the store has them they are in the spool, and a bounded number in
+ * memory; others are counted as lost.
+ */
 export class AuditIntake {
   readonly #store: AuditStore;
+  readonly #spool: Spool | undefined;
   readonly #log: Logger;
   readonly #lost;
-  #waiting: AuditEvent[] = [];
+  #lostCount = 0;
+  #waiting: QueuedEvent[] = [];
   #delivery: Promise<void> | undefined;
   readonly #stopped = new AbortController();
   #failure: string | undefined;
+  #isSpoolFailing = false;
 
-  constructor({ store, metrics, log }: IntakeOptions) {
+  constructor({ store, spool, metrics, log }: IntakeOptions) {
     this.#store = store;
     this.#log = log;
-    metrics.read({ name: 'atrium_audit_events_waiting', help: 'Audit events of this replica that the store does not have yet.' }, () => [
+    metrics.read({ name: 'atrium_audit_events_waiting', help: 'Audit events in memory that the store does not have yet.' }, () => [
       [{}, this.#waiting.length],
     ]);
-    this.#lost = metrics.counter({ name: 'atrium_audit_events_lost_total', help: 'Audit events that the store could not take in time.' });
+    metrics.read({ name: 'atrium_audit_spool_bytes', help: 'Bytes of the audit events in the spool of this replica.' }, () => [
+      [{}, this.#spool?.bytes ?? 0],
+    ]);
+    this.#lost = metrics.counter({
+      name: 'atrium_audit_events_lost_total',
+      help: 'Audit events that neither store nor spool could take. With a spool the number survives a restart of the container.',
+    });
+    if (spool === undefined) return;
+    this.#spool = new Spool({
+      ...spool,
+      isDurable: false,
+      onOpen: ({ bytes, unknown, lost }) => {
+        this.#lostCount += lost;
+        this.#lost.inc(lost);
+        if (bytes > 0) log.info({ bytes, unknown }, 'audit events of an earlier process are in the spool');
+      },
+      onDamage: (lines) => this.#lose(lines, 'damaged lines in the spool'),
+    });
   }
 
-  /** Never throws, and never waits. */
+  /** Sends what an earlier process has left in the spool. */
+  start(): void {
+    this.#spool?.open();
+    this.#tellSpool();
+    this.#send();
+  }
+
+  /** Announces the event of a write. If the process ends before `record`, the event is kept with an unknown outcome. Never throws. */
+  begin(event: AuditEvent): void {
+    this.#spool?.begin(event);
+    this.#tellSpool();
+  }
+
+  /** Never throws, and waits for no other process. */
   record(event: AuditEvent): void {
-    if (this.#waiting.length >= maxWaiting) this.#lose(1);
-    else this.#waiting.push(event);
-    this.#delivery ??= this.#deliver().finally(() => {
-      this.#delivery = undefined;
-    });
+    const isFull = this.#waiting.length >= maxWaiting;
+    const inMemory = !isFull && !this.#spool?.hasUnread;
+    const segment = this.#spool?.add(event, { inMemory });
+    // A failing spool must not cost an event for which memory has room.
+    if (inMemory || (segment === undefined && !isFull)) this.#waiting.push({ event, segment });
+    else if (segment === undefined) this.#lose(1);
+    this.#tellSpool();
+    this.#send();
   }
 
   /** Returns the reason why the store took no events at the last attempt, undefined if it took them. */
   readonly failure = (): string | undefined => this.#failure;
 
-  /** Hands over what waits, for a bounded time. */
+  /** Returns the reason why the spool takes no events, undefined if it does. */
+  readonly spoolFailure = (): string | undefined => this.#spool?.failure && `the spool ${this.#spool.failure}`;
+
+  /** Hands over what waits, for a bounded time. The next process sends what stays in the spool. */
   async stop(): Promise<void> {
     const end = globalThis.setTimeout(() => this.#stopped.abort(), handOverMs);
-    await this.#delivery;
+    while (this.#delivery) await this.#delivery;
     clearTimeout(end);
-    if (this.#waiting.length > 0) this.#lose(this.#waiting.length);
+    const inMemory = this.#waiting.filter(({ segment }) => segment === undefined).length;
+    if (inMemory > 0) this.#lose(inMemory);
+    const bytes = this.#spool?.bytes ?? 0;
+    if (bytes > 0) this.#log.warn({ bytes }, 'audit events are left in the spool');
+    this.#spool?.close();
+  }
+
+  #send(): void {
+    this.#delivery ??= this.#deliver().finally(() => {
+      this.#delivery = undefined;
+      // An event may have come after the last look.
+      const isMore = this.#waiting.length > 0 || this.#spool?.hasUnread;
+      if (isMore && !this.#stopped.signal.aborted) this.#send();
+    });
   }
 
   async #deliver(): Promise<void> {
     let size = batchSize;
-    while (this.#waiting.length > 0) {
+    while (!this.#stopped.signal.aborted && this.#refill()) {
       const batch = this.#waiting.slice(0, size);
       try {
-        await this.#store.append(batch);
-        this.#waiting.splice(0, batch.length);
+        await this.#store.append(batch.map(({ event }) => event));
+        this.#remove(batch.length);
         size = batchSize;
         if (this.#failure !== undefined) this.#log.info({ waiting: this.#waiting.length }, 'audit store is available again');
         this.#failure = undefined;
       } catch (error) {
         if (isRefused(error)) {
           // Events that the store will never take must not keep the others waiting.
-          if (batch.length === 1) this.#lose(this.#waiting.splice(0, 1).length, error);
+          if (batch.length === 1) {
+            this.#remove(1);
+            this.#lose(1, error);
+          }
           size = Math.ceil(batch.length / 2);
           continue;
         }
@@ -80,13 +141,33 @@ export class AuditIntake {
         if (this.#failure === undefined) this.#log.warn({ err: error, waiting: this.#waiting.length }, 'audit store is not available');
         this.#failure = failureReason(error);
         await sleep(retryMs, undefined, { signal: this.#stopped.signal }).catch(() => undefined);
-        if (this.#stopped.signal.aborted) return;
       }
     }
   }
 
+  /** Takes events that are in the spool alone into memory, once it has none. Returns whether there are any. */
+  #refill(): boolean {
+    while (this.#waiting.length === 0 && this.#spool?.hasUnread) this.#waiting = this.#spool.load();
+    return this.#waiting.length > 0;
+  }
+
+  #remove(count: number): void {
+    for (const sent of this.#waiting.splice(0, count)) this.#spool?.remove(sent);
+  }
+
+  /** Logs an outage of the spool once. */
+  #tellSpool(): void {
+    const failure = this.#spool?.failure;
+    if ((failure !== undefined) === this.#isSpoolFailing) return;
+    this.#isSpoolFailing = failure !== undefined;
+    if (failure === undefined) this.#log.info('audit spool is available again');
+    else this.#log.error({ reason: failure }, 'audit spool is not available');
+  }
+
   #lose(count: number, error?: unknown): void {
+    this.#lostCount += count;
     this.#lost.inc(count);
+    this.#spool?.keepLost(this.#lostCount);
     this.#log.error({ count, err: error }, 'audit events are lost');
   }
 }

@@ -1,7 +1,7 @@
 /** Settings of the audit trail, and of `atrium audit-store`. */
 import { z } from 'zod';
 import { httpURLWithoutQuery } from './formats.ts';
-import { duration, isUnique, path } from './units.ts';
+import { duration, isUnique, path, size } from './units.ts';
 
 const hourMs = 3_600_000;
 
@@ -13,9 +13,21 @@ const store = z.strictObject({
     .describe('Token of the service account with the audience `atrium-audit-store`. Reread within a minute.'),
 });
 
+const spool = z.strictObject({
+  // The service creates the directory, so that its path is no file to check.
+  directory: z.string().min(1).describe('Directory of this replica alone. A second process that uses it keeps its events in memory.'),
+  maxBytes: size()
+    .refine((bytes) => bytes >= 2 * 1024 * 1024, 'must be at least 2MiB')
+    .default(64 * 1024 * 1024)
+    .describe('Bytes of the events in the directory. An event needs about 700 bytes, and a write twice as many.'),
+});
+
 export const auditSection = z.strictObject({
   kubernetesEvents: z.boolean().default(true).describe('Records audit events of an object as Kubernetes Events too.'),
   store: store.optional().describe('The [audit store](audit.md). Without it no events of requests are kept.'),
+  spool: spool
+    .optional()
+    .describe('Keeps events on disk until the store has them. Without it they wait in memory, and a process that is killed loses them.'),
 });
 
 const serviceAccount = () =>

@@ -34,6 +34,7 @@ export class Recording {
   readonly #intake: AuditIntake;
   /** Members that are the same at the begin and the end of a connection. */
   readonly #common: Omit<AuditEvent, 'auditID' | 'outcome' | 'requestReceivedTimestamp'>;
+  readonly #id = randomUUID();
   readonly #now: () => Date;
   readonly #at: Date;
   readonly #startedAt: number;
@@ -79,13 +80,18 @@ export class Recording {
     return recording;
   }
 
+  /** Announces the event before the request is passed on. */
+  announce(): void {
+    this.#intake.begin({ ...this.#common, auditID: this.#id, requestReceivedTimestamp: this.#at.toISOString(), outcome: 'unknown' });
+  }
+
   #record(code: number): void {
     if (this.#isSwitched) return;
     const { name, changes } = this.#facts;
     const { objectRef } = this.#common;
     this.#intake.record({
       ...this.#common,
-      auditID: randomUUID(),
+      auditID: this.#id,
       objectRef: { ...objectRef, ...(name && { name }) },
       ...(code === 101 && { stage: 'ResponseStarted' }),
       requestReceivedTimestamp: this.#at.toISOString(),

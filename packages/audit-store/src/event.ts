@@ -63,7 +63,7 @@ export const auditEvent = z
     connection: connection.optional(),
     requestReceivedTimestamp: z.iso.datetime().describe('Time of the request or action, RFC 3339.'),
     milliseconds: z.int().optional().describe('Time until the end of the answer.'),
-    outcome: z.enum(['success', 'failure']),
+    outcome: z.enum(['success', 'failure', 'unknown']).describe('`unknown`: the replica ended before it saw the answer.'),
     responseStatus: z
       .object({ code: z.int() })
       .optional()

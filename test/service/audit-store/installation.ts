@@ -33,7 +33,10 @@ export async function withAuditStore({ config, ...options }: ServerOptions = {},
   const port = await freePort();
   const storeURL = `http://127.0.0.1:${port}`;
   await writeFile(tokenFile, 'none');
-  const server = await startServer({ ...options, config: { ...config, audit: { store: { url: storeURL, tokenFile } } } });
+  const server = await startServer({
+    ...options,
+    config: { ...config, audit: { ...(config?.audit as object), store: { url: storeURL, tokenFile } } },
+  });
   const accountToken = async (audience: string | undefined, account = 'atrium') => {
     const spec = { expirationSeconds: 7200, ...(audience !== undefined && { audiences: [audience] }) };
     const path = `/api/v1/namespaces/${serviceNamespace}/serviceaccounts/${account}/token`;
