@@ -21,7 +21,9 @@ const conditions = {
   name: equal('Name of the object.'),
   session: equal('Session in which it was done.'),
   request: equal('`X-Request-Id` of the request.'),
-  outcome: auditEvent.shape.outcome.optional().describe('`failure`: it was refused, or failed.'),
+  outcome: auditEvent.shape.outcome
+    .optional()
+    .describe('`failure`: it was refused, or failed. `unknown`: the replica ended before it saw the answer.'),
   from: time('Earliest time, RFC 3339.'),
   to: time('Time before which it was done, RFC 3339.'),
 };

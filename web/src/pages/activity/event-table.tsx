@@ -36,9 +36,11 @@ function Outcome({ event }: { event: AuditEvent }) {
   const [tone, icon, text] =
     event.outcome === 'failure'
       ? (['bad', CircleAlert, code === undefined ? failure : `${failure} (${code})`] as const)
-      : hadEffect(event)
-        ? (['ok', CircleCheck, t('activity.done')] as const)
-        : (['info', Info, t('activity.dryRun')] as const);
+      : event.outcome === 'unknown'
+        ? (['warn', Info, t('activity.unknown')] as const)
+        : hadEffect(event)
+          ? (['ok', CircleCheck, t('activity.done')] as const)
+          : (['info', Info, t('activity.dryRun')] as const);
   return (
     <span class={`phase ${tone}`}>
       <Icon of={icon} />

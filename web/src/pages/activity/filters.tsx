@@ -41,7 +41,7 @@ export function Filters({ kinds }: { kinds: readonly Kind[] }) {
         name="outcome"
         label={t('activity.outcome')}
         any={t('activity.anyOutcome')}
-        options={(['success', 'failure'] as const).map((outcome) => [outcome, t(`activity.outcome.${outcome}`)])}
+        options={(['success', 'failure', 'unknown'] as const).map((outcome) => [outcome, t(`activity.outcome.${outcome}`)])}
       />
       <PeriodChoice />
     </search>

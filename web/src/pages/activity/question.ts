@@ -36,7 +36,9 @@ export function conditionsIn(query: URLSearchParams, now: number) {
   return {
     ...equal,
     ...(resource && { resource, group: group.join('.') }),
-    ...((outcome === 'success' || outcome === 'failure') && { outcome: outcome as 'success' | 'failure' }),
+    ...((outcome === 'success' || outcome === 'failure' || outcome === 'unknown') && {
+      outcome: outcome as 'success' | 'failure' | 'unknown',
+    }),
     ...(since !== 'all' && since !== 'between' && { from: new Date(now - periods[since] * 3_600_000).toISOString() }),
     ...(since === 'between' && isTime(from) && { from: new Date(from).toISOString() }),
     ...(since === 'between' && isTime(to) && { to: new Date(to).toISOString() }),
