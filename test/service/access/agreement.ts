@@ -98,7 +98,7 @@ export class AgreementCheck {
         authorization: async () => this.#authorization,
         discardAuthorization() {},
       },
-      requestTimeoutMs: 10_000,
+      requestTimeoutMs: 60_000,
       metrics,
     });
     const log = createLog({ level: 'silent', format: 'json' });

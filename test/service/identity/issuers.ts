@@ -196,7 +196,7 @@ async function startReplica({
   const log = createLog({ level: 'debug', format: 'json' }, { write: (line) => logLines.push(line) });
   const metrics = new Metrics();
   const connection = connectionWith(token, { url: relay.url, certificateAuthority: cluster.certificateAuthority });
-  const service = new KubernetesClient({ connection, requestTimeoutMs: 30_000, metrics });
+  const service = new KubernetesClient({ connection, requestTimeoutMs: 60_000, metrics });
   const client = service.asService;
   const cache = new WatchCache(
     { client, log, metrics },

@@ -20,7 +20,7 @@ describe('the sweep of identity records', () => {
     kubernetes = await install(cluster);
     const token = await kubernetes.serviceToken();
     const connection = connectionWith(token, cluster);
-    service = new KubernetesClient({ connection, requestTimeoutMs: 30_000, metrics: new Metrics() });
+    service = new KubernetesClient({ connection, requestTimeoutMs: 60_000, metrics: new Metrics() });
   });
   after(async () => {
     await service.close();

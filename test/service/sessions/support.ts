@@ -236,7 +236,7 @@ export async function bareCluster(): Promise<BareCluster> {
   const metrics = new Metrics();
   const authorization = async () => `Bearer ${token}`;
   const connection = { server: url, tls: { ca }, namespace: serviceNamespace, authorization, discardAuthorization() {} };
-  const apiServer = new KubernetesClient({ connection, requestTimeoutMs: 5_000, metrics });
+  const apiServer = new KubernetesClient({ connection, requestTimeoutMs: 60_000, metrics });
   return {
     kubernetes,
     apiServer,

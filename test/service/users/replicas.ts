@@ -134,7 +134,7 @@ export class Replicas {
   async replica(users: Record<string, unknown> = {}, passwords = new CountingPasswords(undefined, cheapCost)): Promise<Replica> {
     const apiServer = new KubernetesClient({
       connection: connectionWith(this.#token, this.#cluster),
-      requestTimeoutMs: 10_000,
+      requestTimeoutMs: 60_000,
       metrics: new Metrics(),
     });
     const config = parseConfig({ yaml: JSON.stringify({ users }) });

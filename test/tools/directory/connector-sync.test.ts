@@ -62,7 +62,7 @@ describe('the synchronisation of users with a listing', () => {
       authorization: async () => authorization,
       discardAuthorization() {},
     };
-    apiServerClient = new KubernetesClient({ connection, requestTimeoutMs: 10_000, metrics });
+    apiServerClient = new KubernetesClient({ connection, requestTimeoutMs: 60_000, metrics });
     const services = servicesOf(apiServerClient, { log });
     watched = watchUsers(services);
     watched.collection.cache.start();
