@@ -176,7 +176,7 @@ describe('webhooks of access requests', () => {
     expect((await access.decide({ as: 'bob' }, request)).body.status).to.include({ phase: 'Active' });
     expect((await access.end({ as: 'alice' }, request)).body.status).to.include({ phase: 'Ended' });
     await brief.until(request.metadata.name, 'access.ended');
-    expect(await noticesOf(request)).to.deep.equal([]);
+    expect((await noticesOf(request)).filter(({ event }) => !event.endsWith('/webhook/brief'))).to.deep.equal([]);
     whole.release();
   });
 
@@ -213,6 +213,12 @@ describe('webhooks of access requests', () => {
     const request = await asked();
     const { name } = request.metadata;
     await Promise.all([whole, brief].map((one) => one.until(name, 'access.requested')));
+    // A notice that is not noted yet is told again by the next leader.
+    await advance(1_000);
+    await eventually(
+      () => noticesOf(request),
+      (notices) => ['requested-1', 'requested-1/webhook/brief'].some((name) => notices.some(({ event }) => event === name)),
+    );
     whole.behave = whole.hangs;
     await access.end({ as: 'alice' }, request);
     const first = await whole.until(name, 'access.ended');
