@@ -37,13 +37,17 @@ const secret = z.object({
 });
 
 const written = /^\/(api\/v1\/namespaces\/[^/]+\/secrets|apis\/auth\.platform\.io\/v1\/(users|revokedtokens|groups|userbindings))(\/|$)/;
-/** Selects the writes of the request, and not those of the controllers, such as the states of other users. */
+/** Trace of the requests of the test. The service continues it in its writes for them, and its controllers do not. */
+const traceID = 'a'.repeat(32);
+const traceparent = `00-${traceID}-${'b'.repeat(16)}-01`;
+/** Selects the writes of the request, and not those of the controllers, which may write the same record at that moment. */
 const isWriteFor =
   (email: string) =>
-  ({ method, path }: ProxiedRequest) =>
+  ({ method, path, headers }: ProxiedRequest) =>
     ['POST', 'PUT', 'PATCH', 'DELETE'].includes(method) &&
     written.test(path) &&
-    (!path.includes('/users/') || path.includes(nameOf(email)));
+    (!path.includes('/users/') || path.includes(nameOf(email))) &&
+    String(headers.traceparent).includes(traceID);
 
 /** End of the connection: before the next write arrives, or with the answer to the last one. */
 const ways = ['refused', 'lost'] as const;
@@ -68,7 +72,7 @@ describe('a request whose API server goes away', () => {
     as?: Person;
   }
   const send = async ({ about: _about, path, ...rest }: Asked) => {
-    const response = await server.request(`/auth/v1/users${path}`, { as: 'manager', ...rest });
+    const response = await server.request(`/auth/v1/users${path}`, { as: 'manager', headers: { traceparent }, ...rest });
     return { status: response.status, text: await response.text() };
   };
   const read = async (email: string) => {
@@ -126,7 +130,6 @@ describe('a request whose API server goes away', () => {
 
   it('leaves no half-created user: the user is complete, or deleted when the time of the creation is over', async () => {
     const asked = (email: string) => ({ about: email, method: 'POST', path: '', body: { spec: { email, password: fresh } } });
-    // The controller of states may write the same record at that moment.
     const count = 4;
     expect(await writesOf(asked('whole@make.example.com'), 201)).to.be.at.least(count);
     const emails: string[] = [];
@@ -178,7 +181,7 @@ describe('a request whose API server goes away', () => {
     const steps = ['POST users', 'PATCH users', 'POST secrets', 'PATCH users'];
     for (const writes of [2, 3, 4]) {
       const email = `back-${writes}@make.example.com`;
-      // The writes are matched in order: on a slow machine, the controller of states may write the record in between.
+      // The writes are matched in order: the service repeats one after a conflict with a controller.
       let done = 0;
       const isWrite = isWriteFor(email);
       const isStep = (request: ProxiedRequest) =>
@@ -225,7 +228,6 @@ describe('a request whose API server goes away', () => {
       body: { spec: { username: 'Changed', password: fresh, old_password: old } },
     });
     await aPerson('whole@change.example.com', { subjectName: 'bob' });
-    // The controller of states may write the same record at that moment.
     const count = 6;
     expect(await writesOf(asked('whole@change.example.com', 'bob'), 200)).to.be.at.least(count);
     await server.kubernetes.remove(`${group}/users/${nameOf('whole@change.example.com')}`);
