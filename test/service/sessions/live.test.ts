@@ -126,20 +126,26 @@ describe('live lists of sessions', () => {
 
   it('tell of the deletion of a session that time has ended', async () => {
     const patient = await cluster.service({ provider, config: { kubernetes: { accessCache: '1h' } } });
-    const one = await session(service);
-    const idle = sessionManifest('a-deleted-secret', { expiration: cluster.clock.now().getTime() + 86_400_000 });
-    const spec = {
-      ...idle.spec,
-      user: one.user,
-      subjectName: provider.person.email,
-      idleExpiration: new Date(cluster.clock.now().getTime() + 60_000).toISOString(),
+    /** Opens a list of own sessions, of which one expires by idleness after that time. */
+    const followExpiring = async (seconds: number) => {
+      const one = await session(service);
+      const idle = sessionManifest(`idle for ${seconds}`, { expiration: cluster.clock.now().getTime() + 86_400_000 });
+      const idleExpiration = new Date(cluster.clock.now().getTime() + seconds * 1000).toISOString();
+      const spec = { ...idle.spec, user: one.user, subjectName: provider.person.email, idleExpiration };
+      const stream = await follow(one, '', { at: patient.url });
+      await cluster.kubernetes.call('POST', sessionsPath, { ...idle, spec });
+      await stream.untilTold(`ADDED ${idle.metadata.name}`);
+      return { stream, name: idle.metadata.name };
     };
-    await cluster.kubernetes.call('POST', sessionsPath, { ...idle, spec });
-    const stream = await follow(one, '', { at: patient.url });
-    await stream.untilTold(`ADDED ${idle.metadata.name}`);
-    cluster.clock.advance(61);
-    await cluster.kubernetes.call('DELETE', `${sessionsPath}/${idle.metadata.name}`);
-    await stream.untilTold(`DELETED ${idle.metadata.name}`);
+    const { stream, name } = await followExpiring(600);
+    provider.become();
+    const later = await followExpiring(300);
+    cluster.clock.advance(301);
+    // A list is checked a second after its beginning, and then after half an hour: the first one was checked before this one.
+    expect(await later.stream.untilError()).to.equal(410);
+    cluster.clock.advance(300);
+    await cluster.kubernetes.call('DELETE', `${sessionsPath}/${name}`);
+    await stream.untilTold(`DELETED ${name}`);
     await patient.stop();
   });
 
