@@ -176,7 +176,8 @@ describe('webhooks of access requests', () => {
     expect((await access.decide({ as: 'bob' }, request)).body.status).to.include({ phase: 'Active' });
     expect((await access.end({ as: 'alice' }, request)).body.status).to.include({ phase: 'Ended' });
     await brief.until(request.metadata.name, 'access.ended');
-    expect((await noticesOf(request)).filter(({ event }) => !event.endsWith('/webhook/brief'))).to.deep.equal([]);
+    // After a second, the status names the receivers that have taken or refused an event.
+    for (const { event } of await noticesOf(request)) expect(event).to.match(/\/webhook\/(?!whole$)/);
     whole.release();
   });
 
