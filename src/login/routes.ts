@@ -78,9 +78,11 @@ function beginOperations(begin: LoginHandlers['begin'], query: LoginQuerySchema)
 const readingSeconds = 3;
 
 /** Leads a browser that navigated here to the start page, unless the login succeeds: an answer of JSON has no link. */
-function leadTo(start: string, ctx: Context): void {
-  if (isNavigation(ctx)) ctx.set('Refresh', `${readingSeconds}; url=${start}`);
-}
+const leadTo =
+  (start: string) =>
+  (ctx: Context): void => {
+    if (isNavigation(ctx)) ctx.set('Refresh', `${readingSeconds}; url=${start}`);
+  };
 
 interface Addresses {
   /** `login.externalURL`: address to which browsers are redirected instead of the issuer. */
@@ -100,13 +102,13 @@ function redirectOperation(begin: LoginHandlers['begin'], query: LoginQuerySchem
     answersHead: false,
     query,
     ignoredQuery: 'all',
+    before: [leadTo(start)],
     answers: {
       200: { description: 'The authorization URL, for clients that do not follow redirects.', content: { [json]: loginInfo } },
       302: { description: 'The redirect, for a browser.', headers: { Location: 'The authorization URL, or `login.externalURL`.' } },
       400: badParameters,
     },
     async handle({ ctx, query }) {
-      leadTo(start, ctx);
       const info = await begin(ctx, query);
       ctx.remove('Refresh');
       ctx.vary('Sec-Fetch-Mode, Accept');
@@ -129,6 +131,7 @@ function callbackOperations(finish: LoginHandlers['finish'], start: string): Ope
     answersHead: false,
     query: callbackQuery,
     ignoredQuery: 'all',
+    before: [leadTo(start)],
     described: { query: describedCallbackQuery },
     answers: {
       200: { description: 'The user, with tokens or a session.', content: { [json]: loggedIn } },
@@ -140,7 +143,6 @@ function callbackOperations(finish: LoginHandlers['finish'], start: string): Ope
       },
     },
     async handle({ ctx, query }: { ctx: Context; query: CallbackQuery }) {
-      leadTo(start, ctx);
       const info = await finish(ctx, query);
       // A browser that navigated here must not show JSON, so it is redirected.
       if (isNavigation(ctx) && info.ext.token_storage === 'cookie') ctx.set('Refresh', `0; url=${info.ext.return_to ?? start}`);

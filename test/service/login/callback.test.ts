@@ -189,7 +189,10 @@ describe('the callback', () => {
       [`/api/v2/token/callback?${answer}`, 400],
       [`/api/v1/token/callback?${answer}`, 400],
       [`/api/v2/token/callback?${new URLSearchParams({ state: late.state, error: 'access_denied' })}`, 400],
+      ['/api/v2/token/callback', 400],
+      ['/api/v2/token/callback?state=malformed&error=access_denied', 400],
       ['/api/v2/token/redirect?issuer=nobody', 400],
+      ['/api/v2/token/redirect?token_storage=nowhere', 400],
     ] as const) {
       const reply = await browser.request(path, { headers: navigation });
       expectStatus(reply, status);

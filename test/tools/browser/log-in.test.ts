@@ -173,6 +173,31 @@ describe('the demo in a browser', () => {
     expect(visitor.complaints[0]).to.contain('status of 401').and.to.contain('/api/v2/token/callback');
   });
 
+  it('leads from a refused callback to the start page, which begins no login by itself', async () => {
+    const visited: string[] = [];
+    page.on('request', (request) => {
+      if (request.isNavigationRequest()) visited.push(new URL(request.url()).pathname);
+    });
+    const callback = '/api/v2/token/callback';
+    const refuse = async (state: string) => {
+      await page.goto(`${demo.url}${callback}?code=spent&state=${state}`);
+      await page.waitForURL(`${demo.url}/`);
+    };
+    for (const state of ['', 'malformed', 'a'.repeat(43)]) {
+      await refuse(state);
+      await isLoggedOut(page);
+      await page.waitForLoadState('networkidle');
+    }
+    expect(visited).to.deep.equal([callback, '/', callback, '/', callback, '/']);
+
+    await logIn(page, 'viewer');
+    // The user goes back in the history after a login.
+    await refuse('a'.repeat(43));
+    await isLoggedIn(page, viewer);
+    await visitor.complainsOf('status of 400');
+    expect(visitor.takeComplaints()).to.deep.equal([]);
+  });
+
   it('lets two tabs log in at once; the last session is used in both', async () => {
     const second = await visitor.openTab();
     await second.goto(`${demo.url}/`);
