@@ -1,8 +1,9 @@
 /** Creates the state that all features share: services, user records and groups. */
-import type { AuditDatabase } from '@atrium/audit-store/store.ts';
+import type { AuditDatabase, AuditStore } from '@atrium/audit-store/store.ts';
 import { cookieNames } from '@atrium/http/cookies/cookies.ts';
 import { reportCache } from '@atrium/http/limits/reports.ts';
 import { SharedBound } from '@atrium/http/limits/shared-bound.ts';
+import type { Operation } from '@atrium/http/operation.ts';
 import { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { AccessReviews } from '@atrium/kubernetes/access.ts';
 import type { Connection } from '@atrium/kubernetes/connection.ts';
@@ -12,6 +13,7 @@ import { RbacWatch } from '@atrium/kubernetes/rbac/watch.ts';
 import type { Logger } from 'pino';
 import { followsNamespaces } from './access/namespaces.ts';
 import { watchAccess } from './access-requests/access-requests.ts';
+import { announced } from './audit/announced.ts';
 import { Audit, loginCounter } from './audit/audit.ts';
 import { AuditIntake } from './audit/audit-intake.ts';
 import { RemoteStore } from './audit/remote-store.ts';
@@ -82,7 +84,7 @@ function createServices(context: ProcessContext) {
   const auditStore = context.auditStore ?? remoteStore;
   const pages = new SharedBound({ maxBytes: maxPageBytes, lifetimeMs: pageLifetimeMs });
   reportCache(metrics, 'pages', () => pages.size);
-  const auditIntake = auditStore && new AuditIntake({ store: auditStore, spool: config.audit.spool, metrics, log });
+  const auditIntake = auditStore && newIntake(auditStore, { config, metrics, log });
   const services: Services = {
     config,
     basePath: basePathOf(config),
@@ -112,6 +114,9 @@ function createServices(context: ProcessContext) {
   return { services, events, auditStore, remoteStore };
 }
 
+const newIntake = (store: AuditStore, { config, ...services }: Pick<Services, 'config' | 'metrics' | 'log'>) =>
+  new AuditIntake({ ...services, store, spool: config.audit.spool, isRequired: config.audit.delivery === 'required' });
+
 /** Creates the shared state of the features: the services, user records and groups. */
 export function createBase(context: ProcessContext) {
   const { services, events, auditStore, remoteStore } = createServices(context);
@@ -129,6 +134,7 @@ export function createBase(context: ProcessContext) {
     events,
     auditStore,
     remoteStore,
+    announced: (operations: readonly Operation[]) => announced(operations, services.auditIntake, services.now),
     watched,
     watchedGroups,
     localGroups: watchedGroups?.localGroups ?? noLocalGroups,

@@ -152,7 +152,7 @@ export function createFeatures(context: ProcessContext): Features {
     services,
     authenticator,
     before: identity,
-    operations: features.flatMap(({ operations = [] }) => operations),
+    operations: base.announced(features.flatMap(({ operations = [] }) => operations)),
     checks: features.flatMap(({ checks = [] }) => checks),
     staticPaths: () => console.staticPaths(),
     working: workingFeatures(

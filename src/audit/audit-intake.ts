@@ -12,6 +12,10 @@ const batchSize = 500;
 /** Events that wait in memory for the store: about 10 MB. */
 const maxWaiting = 10_000;
 const retryMs = 1_000;
+/** Bound of the wait of a write for the disk. */
+const syncTimeoutMs = 5_000;
+/** Interval after which a caller may try a refused write again. */
+const eventRetrySeconds = 5;
 /** Time that a stop gives the store for the events that wait. */
 const handOverMs = 5_000;
 
@@ -19,6 +23,8 @@ interface IntakeOptions {
   store: AuditStore;
   /** Keeps events while the store does not have them. Without it they wait in memory alone. */
   spool?: Pick<SpoolOptions, 'directory' | 'maxBytes'> | undefined;
+  /** Refuses writes whose events cannot be kept. */
+  isRequired?: boolean;
   metrics: Metrics;
   log: Logger;
 }
@@ -30,6 +36,7 @@ interface IntakeOptions {
 export class AuditIntake {
   readonly #store: AuditStore;
   readonly #spool: Spool | undefined;
+  readonly #isRequired: boolean;
   readonly #log: Logger;
   readonly #lost;
   #lostCount = 0;
@@ -39,8 +46,9 @@ export class AuditIntake {
   #failure: string | undefined;
   #isSpoolFailing = false;
 
-  constructor({ store, spool, metrics, log }: IntakeOptions) {
+  constructor({ store, spool, isRequired = false, metrics, log }: IntakeOptions) {
     this.#store = store;
+    this.#isRequired = isRequired;
     this.#log = log;
     metrics.read({ name: 'atrium_audit_events_waiting', help: 'Audit events in memory that the store does not have yet.' }, () => [
       [{}, this.#waiting.length],
@@ -55,7 +63,7 @@ export class AuditIntake {
     if (spool === undefined) return;
     this.#spool = new Spool({
       ...spool,
-      isDurable: false,
+      isDurable: isRequired,
       onOpen: ({ bytes, unknown, lost }) => {
         this.#lostCount += lost;
         this.#lost.inc(lost);
@@ -72,10 +80,24 @@ export class AuditIntake {
     this.#send();
   }
 
-  /** Announces the event of a write. If the process ends before `record`, the event is kept with an unknown outcome. Never throws. */
-  begin(event: AuditEvent): void {
-    this.#spool?.begin(event);
+  /**
+   * Announces the event of a write. If the process ends before `record` or `end`, the event is kept with an unknown outcome. If events
+   * are required, the call resolves when a power cut cannot take the announcement.
+   *
+   * @throws StatusError 503 if events are required and this one cannot be kept
+   */
+  async begin(event: AuditEvent): Promise<void> {
+    const isWritten = this.#spool?.begin(event) === true;
+    const isKept = !this.#isRequired || (isWritten && (await this.#isSynced()));
     this.#tellSpool();
+    if (isKept) return;
+    this.end(event.auditID);
+    throw eventNotKept();
+  }
+
+  /** Ends the announcement of a write that has no event of that id. Never throws. */
+  end(id: string): void {
+    this.#spool?.end(id);
   }
 
   /** Never throws, and waits for no other process. */
@@ -94,7 +116,8 @@ export class AuditIntake {
   readonly failure = (): string | undefined => this.#failure;
 
   /** Returns the reason why the spool takes no events, undefined if it does. */
-  readonly spoolFailure = (): string | undefined => this.#spool?.failure && `the spool ${this.#spool.failure}`;
+  readonly spoolFailure = (): string | undefined =>
+    this.#spool?.failure && `the spool ${this.#spool.failure}${this.#isRequired ? '; writes are refused' : ''}`;
 
   /** Hands over what waits, for a bounded time. The next process sends what stays in the spool. */
   async stop(): Promise<void> {
@@ -145,6 +168,21 @@ export class AuditIntake {
     }
   }
 
+  /** Waits for the disk, for a bounded time. */
+  async #isSynced(): Promise<boolean> {
+    const over = new AbortController();
+    const late = sleep(syncTimeoutMs, false, { signal: over.signal }).catch(() => false);
+    const synced = this.#spool?.synced().then(
+      () => true,
+      () => false,
+    );
+    try {
+      return (await Promise.race([synced, late])) === true;
+    } finally {
+      over.abort();
+    }
+  }
+
   /** Takes events that are in the spool alone into memory, once it has none. Returns whether there are any. */
   #refill(): boolean {
     while (this.#waiting.length === 0 && this.#spool?.hasUnread) this.#waiting = this.#spool.load();
@@ -170,6 +208,13 @@ export class AuditIntake {
     this.#spool?.keepLost(this.#lostCount);
     this.#log.error({ count, err: error }, 'audit events are lost');
   }
+}
+
+function eventNotKept(): StatusError {
+  const message =
+    'this installation requires an audit event for each write, and none can be kept now: nothing was changed, try again later';
+  const details = { causes: [{ reason: 'AuditNotAvailable', message }], retryAfterSeconds: eventRetrySeconds };
+  return new StatusError(503, 'ServiceUnavailable', message, { details });
 }
 
 const isRefused = (error: unknown): boolean => error instanceof StatusError && error.status.code === 400;

@@ -22,12 +22,23 @@ const spool = z.strictObject({
     .describe('Bytes of the events in the directory. An event needs about 700 bytes, and a write twice as many.'),
 });
 
-export const auditSection = z.strictObject({
+const auditSettings = z.strictObject({
   kubernetesEvents: z.boolean().default(true).describe('Records audit events of an object as Kubernetes Events too.'),
   store: store.optional().describe('The [audit store](audit.md). Without it no events of requests are kept.'),
+  delivery: z
+    .enum(['besteffort', 'required'])
+    .default('besteffort')
+    .describe('`required`: a write waits until its event is on the disk of the spool, and is refused with 503 while that is not possible.'),
   spool: spool
     .optional()
     .describe('Keeps events on disk until the store has them. Without it they wait in memory, and a process that is killed loses them.'),
+});
+
+export const auditSection = auditSettings.superRefine(({ delivery, ...settings }, context) => {
+  if (delivery !== 'required') return;
+  for (const name of ['store', 'spool'] as const)
+    if (settings[name] === undefined)
+      context.addIssue({ code: 'custom', path: [name], message: 'is required with audit.delivery: required' });
 });
 
 const serviceAccount = () =>

@@ -89,7 +89,7 @@ export class KubernetesProxy {
       isLong,
       signal: lasting?.signal ?? signal,
     };
-    recording?.announce();
+    await recording?.announce();
     if (target.upgrade !== undefined) return this.#switch({ ctx, caller, target }, target.upgrade, call, recording);
     if (recording?.isScale) await this.#readBefore(caller, call, recording);
     const answer = await apiServer.passageOf(caller).answer(call);

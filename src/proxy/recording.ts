@@ -38,7 +38,8 @@ export class Recording {
   readonly #now: () => Date;
   readonly #at: Date;
   readonly #startedAt: number;
-  #isSwitched = false;
+  /** True if no event of the answer follows: its connection has begun, or it was refused for want of room. */
+  #isOver = false;
   #code: number | undefined;
   #replicasBefore: number | undefined;
   #facts: Pick<AuditEvent, 'changes'> & { name?: string | undefined } = {};
@@ -80,13 +81,19 @@ export class Recording {
     return recording;
   }
 
-  /** Announces the event before the request is passed on. */
-  announce(): void {
-    this.#intake.begin({ ...this.#common, auditID: this.#id, requestReceivedTimestamp: this.#at.toISOString(), outcome: 'unknown' });
+  /** Announces the event before the request is passed on. @throws StatusError 503 if events are required and none can be kept */
+  async announce(): Promise<void> {
+    const at = { requestReceivedTimestamp: this.#at.toISOString() };
+    try {
+      await this.#intake.begin({ ...this.#common, ...at, auditID: this.#id, outcome: 'unknown' });
+    } catch (error) {
+      this.#isOver = true;
+      throw error;
+    }
   }
 
   #record(code: number): void {
-    if (this.#isSwitched) return;
+    if (this.#isOver) return;
     const { name, changes } = this.#facts;
     const { objectRef } = this.#common;
     this.#intake.record({
@@ -105,7 +112,7 @@ export class Recording {
   /** Records the begin of a connection. */
   switched(): void {
     this.#record(101);
-    this.#isSwitched = true;
+    this.#isOver = true;
   }
 
   /** Records the end of a connection. */

@@ -6,7 +6,7 @@ import type { AuditEvent } from '@atrium/audit-store/event.ts';
 import type { AuditStore } from '@atrium/audit-store/store.ts';
 import { createLog } from '@atrium/http/telemetry/log.ts';
 import { Metrics } from '@atrium/http/telemetry/metrics.ts';
-import { serviceUnavailable } from '@atrium/objects/status.ts';
+import { StatusError, serviceUnavailable } from '@atrium/objects/status.ts';
 import { expect } from 'chai';
 import { auditEventList } from '../../../src/activity/schema.ts';
 import { AuditIntake } from '../../../src/audit/audit-intake.ts';
@@ -40,11 +40,12 @@ async function aSpool() {
     directory,
     store,
     /** Starts a replica, which has the spool for itself until its stop. */
-    start(maxBytes = 64 * 1024 * 1024) {
+    start({ maxBytes = 64 * 1024 * 1024, isRequired = false } = {}) {
       const metrics = new Metrics();
       const logLines: string[] = [];
       const log = createLog({ level: 'info', format: 'json' }, { write: (line) => logLines.push(line) });
-      const intake = new AuditIntake({ store: store as unknown as AuditStore, spool: { directory, maxBytes }, metrics, log });
+      const options = { store: store as unknown as AuditStore, spool: { directory, maxBytes }, isRequired, metrics, log };
+      const intake = new AuditIntake(options);
       intake.start();
       const metric = async (name: string) => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(await metrics.text())?.[1]);
       return { intake, metric, logLines };
@@ -144,7 +145,7 @@ describe('the spool of audit events', () => {
   it('turns intents of a process that was killed into events with an unknown outcome, once', async () => {
     const first = spool.start();
     spool.store.isAway = true;
-    for (const id of ['a', 'b', 'c']) first.intake.begin(anEvent(id, 'unknown'));
+    for (const id of ['a', 'b', 'c']) await first.intake.begin(anEvent(id, 'unknown'));
     first.intake.record(anEvent('b'));
     await interrupt(first);
     const second = spool.start();
@@ -162,7 +163,7 @@ describe('the spool of audit events', () => {
 
   it('keeps intents while files end and are removed', async () => {
     const first = spool.start();
-    first.intake.begin(anEvent('open', 'unknown'));
+    await first.intake.begin(anEvent('open', 'unknown'));
     const ids = Array.from({ length: 12_000 }, (_, index) => `${index}`);
     for (const id of ids) first.intake.record(anEvent(id));
     await has(...ids);
@@ -176,7 +177,7 @@ describe('the spool of audit events', () => {
 
   it('is bounded: further events are kept in memory while there is room, and told', async () => {
     const bound = 2 * 1024 * 1024;
-    const replica = spool.start(bound);
+    const replica = spool.start({ maxBytes: bound });
     spool.store.isAway = true;
     const ids = Array.from({ length: 15_000 }, (_, index) => `${index}`);
     for (const id of ids) replica.intake.record(anEvent(id));
@@ -195,6 +196,31 @@ describe('the spool of audit events', () => {
     expect(replica.intake.spoolFailure()).to.equal(undefined);
     await replica.intake.stop();
     await rm(join(spool.directory, 'lost'));
+  });
+
+  it('has room for the event of each intent that it has taken', async () => {
+    const first = spool.start({ maxBytes: 2 * 1024 * 1024, isRequired: true });
+    spool.store.isAway = true;
+    const ids: string[] = [];
+    const refusal = async () => {
+      for (;;) {
+        const id = `${ids.length}`;
+        const refused = await first.intake.begin(anEvent(id, 'unknown')).catch((error: unknown) => error);
+        if (refused !== undefined) return refused;
+        ids.push(id);
+      }
+    };
+    expect(await refusal())
+      .to.be.instanceOf(StatusError)
+      .with.nested.property('status.code', 503);
+    expect(ids.length).to.be.greaterThan(100);
+    for (const id of ids) first.intake.record(anEvent(id));
+    await interrupt(first);
+    const second = spool.start();
+    await has(...ids);
+    expect([...spool.store.kept.values()].every((outcome) => outcome === 'success')).to.equal(true);
+    expect(await second.metric('atrium_audit_events_lost_total')).to.equal(0);
+    await second.intake.stop();
   });
 
   it('belongs to one process: another one keeps its events in memory, and takes it over later', async () => {

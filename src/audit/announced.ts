@@ -1,0 +1,64 @@
+import { randomUUID } from 'node:crypto';
+import type { AuditEvent } from '@atrium/audit-store/event.ts';
+import { actorOf } from '@atrium/http/caller.ts';
+import type { Operation } from '@atrium/http/operation.ts';
+import { auditOrigin } from './audit.ts';
+import type { AuditIntake } from './audit-intake.ts';
+
+type OperationRequest = Parameters<Operation['handle']>[0];
+
+const verbs: Readonly<Record<string, string>> = { POST: 'create', PUT: 'update', PATCH: 'patch', DELETE: 'delete' };
+
+/**
+ * Tags of operations that announce nothing: reviews change nothing, and requests that are passed on announce themselves or have no event.
+ * Logins and ends of sessions go on while no event can be kept: administrators need the one to mend it, and users the other to be safe.
+ */
+const unannouncedTags = ['access', 'kubernetes', 'login', 'plugins', 'sessions'];
+const unannounced = ['Authorize', 'CreateTokenReview'];
+
+const isAnnounced = ({ id, method, tag }: Operation): boolean =>
+  verbs[method] !== undefined && !unannouncedTags.includes(tag) && !unannounced.includes(id);
+
+/** Returns operations whose writes are announced to the audit store before they are made. */
+export const announced = (operations: readonly Operation[], intake: AuditIntake | undefined, now: () => Date): readonly Operation[] =>
+  intake === undefined
+    ? operations
+    : operations.map((operation) => {
+        if (!isAnnounced(operation)) return operation;
+        return {
+          ...operation,
+          async handle(request) {
+            const intent = intentOf(operation, request, now());
+            await intake.begin(intent);
+            // The events of the write are recorded by then.
+            request.ctx.state.lifetime.onClose(() => intake.end(intent.auditID));
+            await operation.handle(request);
+          },
+        };
+      });
+
+/** Returns the event of a write whose end nobody has seen. */
+function intentOf({ id, method, paths }: Operation, { ctx, caller, params }: OperationRequest, time: Date): AuditEvent {
+  const { requestId, source, userAgent } = auditOrigin(ctx);
+  const [, , , resource = '', , subresource] = paths[0].split('/');
+  const { name } = params as Readonly<Record<string, unknown>>;
+  const actor = caller !== undefined && 'identity' in caller ? actorOf(caller) : undefined;
+  return {
+    auditID: randomUUID(),
+    ...{ cluster: 'local', source: 'service', event: id, verb: verbs[method] ?? '' },
+    ...(actor && { user: { username: actor.identity.name, ...(actor.identity.uid && { uid: actor.identity.uid }) } }),
+    sourceIPs: [source],
+    userAgent,
+    objectRef: {
+      ...{ apiGroup: 'auth.platform.io', resource },
+      ...(subresource && { subresource }),
+      ...(typeof name === 'string' && { name }),
+    },
+    requestReceivedTimestamp: time.toISOString(),
+    outcome: 'unknown',
+    requestID: requestId,
+    ...(ctx.state.trace && { traceID: ctx.state.trace.id }),
+    ...(actor?.session !== undefined && { session: actor.session }),
+    ...(actor?.accessToken !== undefined && { accessToken: actor.accessToken }),
+  };
+}
