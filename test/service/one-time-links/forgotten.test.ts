@@ -183,3 +183,25 @@ describe('a forgotten password', () => {
     expect(plain.mails).to.deep.equal([]);
   });
 });
+
+describe('the form for a forgotten password', () => {
+  const perMinute = 5;
+  const smtp = { host: '127.0.0.1', port: 1, from: 'no-reply@example.com' };
+  const service = forSuite(() =>
+    startEmbeddedLogin({ emails: [], password, smtp, login: { perMinute }, trustedProxies: ['127.0.0.1'] }),
+  );
+  const send = async (network: string) => {
+    const headers = { 'sec-fetch-site': 'same-origin', 'x-forwarded-for': network };
+    const response = await service.request('/identity/forgotten', { method: 'POST', headers, body: new URLSearchParams({ email: jane }) });
+    await response.arrayBuffer();
+    return response.status;
+  };
+
+  it('REC2-07 is bounded for each network, like the other pages of the embedded issuer', async () => {
+    const statuses = await Promise.all(Array.from({ length: 4 * perMinute }, () => send('203.0.113.1')));
+
+    expect(statuses).not.to.include(429);
+    expect(await send('203.0.113.1')).to.equal(429);
+    expect(await send('203.0.113.2')).to.equal(200);
+  });
+});
