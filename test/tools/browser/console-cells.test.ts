@@ -90,6 +90,26 @@ describe('cells of lists', () => {
     expect(headings.slice(0, 5)).to.deep.equal(['', 'Name', 'E-mail', 'State', 'Last login']);
   });
 
+  for (const [path, last] of [
+    ['/users', 'Source'],
+    ['/r/core/v1/persistentvolumes', 'VolumeAttributesClass'],
+  ] as const)
+    it(`are shown at 1280 pixels below titles of two lines: ${path}`, async () => {
+      await page.setViewportSize({ width: 1280, height: 900 });
+      await page.goto(`${demo.url}${path}`);
+      await page.getByRole('columnheader', { name: last, exact: true }).waitFor();
+      await page.locator('table.folded').waitFor();
+      expect(await page.locator('.hidden-columns').count()).to.equal(0);
+      const titles = await page.evaluate<{ text: string; lines: number; isCut: boolean }[]>(`
+        [...document.querySelectorAll('table.folded thead th :is(.title, button)')].map((title) => ({
+          text: title.textContent,
+          lines: Math.round(title.getBoundingClientRect().height / 18),
+          isCut: title.closest('th').scrollWidth > title.closest('th').clientWidth,
+        }))`);
+      expect(titles.some(({ lines }) => lines === 2)).to.equal(true);
+      expect(titles.filter(({ lines, isCut }) => lines > 2 || isCut)).to.deep.equal([]);
+    });
+
   it('are shown on request if their column has no room', async () => {
     await page.setViewportSize({ width: 1280, height: 900 });
     await page.goto(`${demo.url}/r/core/v1/pods`);

@@ -27,26 +27,34 @@ interface WidthOptions {
 /** Fits the columns to the rows in the page after each change of them. @returns ids of the columns that are hidden for lack of room */
 export function useColumnWidths(place: RefObject<HTMLElement | null>, options: WidthOptions): readonly string[] {
   const hidden = useSignal<readonly string[]>([]);
-  const known = useRef({ of: '', widths: new Map<string, number>() });
+  const known = useRef(noWidths(''));
   const current = useRef(options);
   current.current = options;
 
   function measure(table: HTMLTableElement): void {
     const { columns } = current.current;
     const of = [...columns.map(({ id }) => id), density.value].join();
-    if (known.current.of !== of) known.current = { of, widths: new Map() };
+    if (known.current.of !== of) known.current = noWidths(of);
     if (!wide.matches) return;
-    const { widths } = known.current;
-    const rendered = columns.filter(({ id }) => !hidden.peek().includes(id));
-    for (const [index, width] of natural(table).entries()) {
+    keep(known.current.widths, natural(table, 'measured'));
+  }
+  function keep(widths: Map<string, number>, found: readonly number[]): void {
+    const rendered = current.current.columns.filter(({ id }) => !hidden.peek().includes(id));
+    for (const [index, width] of found.entries()) {
       const id = rendered[index]?.id ?? '';
       widths.set(id, Math.max(width, widths.get(id) ?? 0));
     }
   }
   function arrange(table: HTMLTableElement, host: HTMLElement): void {
     const { columns, isWhole } = current.current;
-    const all = columns.map((column) => ({ ...column, width: known.current.widths.get(column.id) ?? 0 }));
-    const fitting = wide.matches && !isWhole ? columnsThatFit(all, inner(host)) : all;
+    const { widths, folded } = known.current;
+    const withWidths = (of: ReadonlyMap<string, number>) =>
+      columns.map((column) => ({ ...column, width: of.get(column.id) ?? widths.get(column.id) ?? 0 }));
+    const isFolded = wide.matches && !isWhole && columnsThatFit(withWidths(widths), inner(host)).length < columns.length;
+    if (isFolded) keep(folded, natural(table, 'measured folded'));
+    const all = withWidths(isFolded ? folded : widths);
+    const fitting = isFolded ? columnsThatFit(all, inner(host)) : all;
+    table.classList.toggle('folded', isFolded);
     const left = all.filter((column) => !fitting.includes(column)).map(({ id }) => id);
     // Other columns are rendered first, and measured then.
     if (left.join() === hidden.peek().join()) setWidths(table, fitting, { room: inner(host), isWhole });
@@ -71,15 +79,19 @@ export function useColumnWidths(place: RefObject<HTMLElement | null>, options: W
   return hidden.value;
 }
 
+/** Widths by the id of a column, with titles of one line, and of two. */
+const noWidths = (of: string) => ({ of, widths: new Map<string, number>(), folded: new Map<string, number>() });
+
 /** @returns widths of the rendered columns */
-function natural(table: HTMLTableElement): number[] {
+function natural(table: HTMLTableElement, classes: 'measured' | 'measured folded'): number[] {
   for (const column of table.querySelectorAll('col')) column.style.inlineSize = '';
   table.style.inlineSize = '';
-  table.classList.add('measured');
+  const { className } = table;
+  table.className = classes;
   const widths = [...table.querySelectorAll<HTMLElement>('thead th')].map((head) =>
     head.classList.contains('check') ? head.offsetWidth : Math.min(widest, Math.ceil(head.getBoundingClientRect().width) + spare),
   );
-  table.classList.remove('measured');
+  table.className = className;
   return widths;
 }
 

@@ -233,14 +233,27 @@ function Head<T>({ column: { id, title, sortBy, isMinor, isNumber }, sort, onSor
     <th scope="col" class={classOf({ id, isMinor, isNumber })} aria-sort={isSorted ? direction : undefined}>
       {sortBy && onSort ? (
         <button type="button" onClick={() => onSort({ by: sortBy, isDescending: isSorted && !sort?.isDescending })}>
-          {title}
+          {twoLines(title)}
           {isSorted && <Icon of={sort?.isDescending ? ArrowDown : ArrowUp} size={14} />}
         </button>
       ) : (
-        title
+        <span class="title">{twoLines(title)}</span>
       )}
     </th>
   );
+}
+
+/** Leaves the space nearest to the middle of a title as its only place to break. */
+function twoLines(title: string): string {
+  const words = title.split(' ');
+  if (words.length < 3) return title;
+  const lengthOf = (those: readonly string[]) => those.join(' ').length;
+  const longest = (at: number) => Math.max(lengthOf(words.slice(0, at)), lengthOf(words.slice(at)));
+  const best = words
+    .map((_word, at) => at)
+    .slice(1)
+    .reduce((found, at) => (longest(at) < longest(found) ? at : found));
+  return [words.slice(0, best), words.slice(best)].map((line) => line.join('\u00a0')).join(' ');
 }
 
 const Spacer = ({ height, width }: { height: number; width: number }) => (
