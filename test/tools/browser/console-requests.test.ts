@@ -97,6 +97,10 @@ describe('access requests on the console', () => {
 
   it('come to the inbox of an approver without a reload', async () => {
     await badge(ofAda).getByText('1 request waits for you').waitFor({ state: 'attached' });
+    // A click on the menu may come before the inbox is read, and leads to the own requests then.
+    await ofAda.goto(new URL('/requests', ofAda.url()).href);
+    await ofAda.getByRole('main').getByRole('link', { name: '1 request waits for you' }).click();
+    await ofAda.waitForURL('**/requests?view=inbox');
     const views = ofAda.getByRole('navigation', { name: 'Requests' });
     await views.getByRole('link', { name: 'All' }).click();
     await ofAda.getByRole('link', { name: 'view', exact: true }).waitFor();

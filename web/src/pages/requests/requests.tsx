@@ -10,6 +10,7 @@ import { href, query } from '../../app/router';
 import { person } from '../../app/session';
 import { count, t } from '../../text/text';
 import { Age, Ago } from '../../ui/age';
+import { Notice } from '../../ui/state';
 import type { Column } from '../../ui/table';
 import { Tabs } from '../../ui/tabs';
 import { phaseName, phases, RequestPhase } from './words';
@@ -92,12 +93,20 @@ function Views({ current }: { current: View }) {
   const labelOf = (view: View) => t(`requests.view.${view}`) + (view === 'inbox' && waiting > 0 ? ` (${count(waiting)})` : '');
   const shown = views.filter((view) => view !== 'all' || current === 'all' || may(listRight) === true);
   return (
-    <Tabs
-      label={t('requests.title')}
-      tabs={shown.map((view) => ({ id: view, label: labelOf(view) }))}
-      current={current}
-      to={(view) => (view === 'mine' ? '/requests' : `/requests?view=${view}`)}
-    />
+    <>
+      <Tabs
+        label={t('requests.title')}
+        tabs={shown.map((view) => ({ id: view, label: labelOf(view) }))}
+        current={current}
+        to={(view) => (view === 'mine' ? '/requests' : `/requests?view=${view}`)}
+      />
+      {/* The menu leads to the inbox once it is read, and a quick click comes before. */}
+      {current === 'mine' && waiting > 0 && (
+        <Notice kind="info">
+          <a href={href('/requests?view=inbox')}>{t('requests.waiting', { count: waiting })}</a>
+        </Notice>
+      )}
+    </>
   );
 }
 
