@@ -27,8 +27,17 @@ describe('the page of a node', () => {
     await openDrain();
     await acceptLosses();
   }
+  /** Accepts the loss of each pod, also of those that come or go meanwhile. */
   async function acceptLosses(): Promise<void> {
-    for (const loss of await dialog().getByRole('checkbox').all()) await loss.check();
+    const open = dialog().getByRole('checkbox', { checked: false }).first();
+    await eventually(
+      async () => {
+        // A pod that goes takes its box along.
+        if ((await open.count()) > 0) await open.check({ timeout: 5_000 }).catch(() => undefined);
+        return evict().isEnabled();
+      },
+      (isAgreed) => isAgreed,
+    );
   }
 
   it('shows capacity, requests and pods, cordons the node, and drains it until each pod is gone', async () => {
