@@ -187,9 +187,7 @@ describe('a forgotten password', () => {
 describe('the form for a forgotten password', () => {
   const perMinute = 5;
   const smtp = { host: '127.0.0.1', port: 1, from: 'no-reply@example.com' };
-  const service = forSuite(() =>
-    startEmbeddedLogin({ emails: [], password, smtp, login: { perMinute }, trustedProxies: ['127.0.0.1'] }),
-  );
+  const service = forSuite(() => startEmbeddedLogin({ emails: [], password, smtp, login: { perMinute }, trustedProxies: ['127.0.0.1'] }));
   const send = async (network: string) => {
     const headers = { 'sec-fetch-site': 'same-origin', 'x-forwarded-for': network };
     const response = await service.request('/identity/forgotten', { method: 'POST', headers, body: new URLSearchParams({ email: jane }) });
