@@ -1,6 +1,7 @@
 /** History of an object: what was done to it through the service, by the console and by programs. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
+import type { Request } from '../../service/access-requests/support.ts';
 import { barriers, expectAccessible } from './axe.ts';
 import { loggedIn, press } from './demo.ts';
 
@@ -90,6 +91,54 @@ describe('the page Activity', () => {
     await page.goto(`${demo.url}/activity`);
     await events().getByText('scaled').waitFor();
     await expectAccessible(page);
+  });
+
+  it('is reached from a session, with its actions', async () => {
+    await page.goto(`${demo.url}/r/apps/v1/deployments/ns/shop/storefront`);
+    await press(page, 'Scale');
+    await page.getByRole('spinbutton').fill('4');
+    await press(page, 'Scale to 4');
+    await page.goto(`${demo.url}/sessions`);
+    await page.getByRole('link', { name: 'Actions in this session' }).first().click();
+    await events().getByText('admin@example.com scaled Deployment storefront in shop from 5 to 4').waitFor();
+    // The other events are those of programs, which have no session.
+    expect(await events().getByText('viewer@example.com').count()).to.equal(0);
+    await press(page, 'in one session');
+    await events().getByText('viewer@example.com tried to delete').waitFor();
+  });
+
+  it('is reached from a user, with their actions and the changes of their record', async () => {
+    const headers = { authorization: `Bearer ${demo.person('admin').token}` };
+    const found = await (await fetch(`${demo.url}/auth/v2/users?search=viewer@example.com`, { headers })).json();
+    const user = (found as { items: { metadata: { name: string } }[] }).items[0]?.metadata.name;
+    await page.goto(`${demo.url}/users/${user}/history`);
+    await page.getByRole('link', { name: 'Actions of this user' }).click();
+    await events().getByText('viewer@example.com tried to delete Deployment storefront in shop').waitFor();
+    expect(await events().getByText('admin@example.com').count()).to.equal(0);
+    expect(
+      (await send('admin', 'PATCH', `/apis/auth.platform.io/v1/users/${user}`, { metadata: { labels: { seen: 'yes' } } })).status,
+    ).to.equal(200);
+    await page.goto(`${demo.url}/users/${user}/history`);
+    await page.getByRole('link', { name: "Changes of this user's record" }).click();
+    await events()
+      .getByText(/admin@example\.com changed User/)
+      .first()
+      .waitFor();
+  });
+
+  it('is reached from a request, with the actions of its requester while the access lasted', async () => {
+    const headers = { authorization: `Bearer ${demo.person('admin').token}` };
+    const { items } = (await (await fetch(`${demo.url}/auth/v1/accessrequests`, { headers })).json()) as { items: Request[] };
+    const request = items.find(({ status }) => status?.phase === 'Ended') ?? expect.fail('no request has ended');
+    await page.goto(`${demo.url}/requests/${request.metadata.name}`);
+    await page.getByRole('link', { name: 'Actions of the requester with this access' }).click();
+    await page.getByRole('heading', { name: 'Activity' }).waitFor();
+    expect(Object.fromEntries(new URL(page.url()).searchParams)).to.include({
+      actor: request.spec.requester,
+      from: request.status?.begin,
+      to: request.status?.ended,
+    });
+    await page.getByText('No event answers this question.').waitFor();
   });
 });
 

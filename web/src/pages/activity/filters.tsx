@@ -1,5 +1,6 @@
 /** Filters that read like a sentence: "Anyone did anything to any kind in all namespaces in the last 24 hours". */
 import { useSignal } from '@preact/signals';
+import { X } from 'lucide';
 import { useEffect, useId } from 'preact/hooks';
 import { api, bodyOf } from '../../api/client';
 import { isListable, type Kind, kindId } from '../../api/kinds';
@@ -8,6 +9,7 @@ import { useMyNamespaces } from '../../app/namespace';
 import { QueryChoice } from '../../app/query-choice';
 import { query, setQuery } from '../../app/router';
 import { t } from '../../text/text';
+import { Button } from '../../ui/button';
 import { Combobox, type Suggestion } from '../../ui/combobox';
 import { instant, localTime } from '../../ui/local-time';
 import { conditionsIn, periodWords, sinceIn } from './question';
@@ -44,6 +46,11 @@ export function Filters({ kinds }: { kinds: readonly Kind[] }) {
         options={(['success', 'failure', 'unknown'] as const).map((outcome) => [outcome, t(`activity.outcome.${outcome}`)])}
       />
       <PeriodChoice />
+      {query.value.get('session') && (
+        <Button kind="quiet" icon={X} onClick={() => setQuery({ session: '' })}>
+          {t('activity.inSession')}
+        </Button>
+      )}
     </search>
   );
 }

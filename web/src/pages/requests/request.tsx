@@ -14,6 +14,7 @@ import { Loaded } from '../../ui/loaded';
 import { RuleList, RulesOf } from '../../ui/rules';
 import { Empty, Notice } from '../../ui/state';
 import { toast } from '../../ui/toast';
+import { ActivityLink } from '../activity/activity-link';
 import { Decision } from './decision';
 import { OtherAccess } from './other-access';
 import { Timeline } from './timeline';
@@ -103,8 +104,21 @@ function Parts({ request }: { request: AccessRequest }) {
       <section class="card" aria-labelledby="timeline-title">
         <h2 id="timeline-title">{t('requests.timeline')}</h2>
         <Timeline request={request} />
+        <UseOfAccess request={request} />
       </section>
     </>
+  );
+}
+
+/** Leads to what the requester did while the access lasted, where it was given. */
+function UseOfAccess({ request: { spec, status = {} } }: { request: AccessRequest }) {
+  const { begin, until, ended } = status;
+  if (begin === undefined || until === undefined || begin === ended) return null;
+  const [namespace, ...others] = spec.namespaces ?? [];
+  return (
+    <ActivityLink of={{ actor: spec.requester, from: begin, to: ended ?? until, namespace: others.length > 0 ? undefined : namespace }}>
+      {t('activity.ofAccess')}
+    </ActivityLink>
   );
 }
 

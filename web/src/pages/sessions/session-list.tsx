@@ -7,6 +7,7 @@ import { dateTime, t } from '../../text/text';
 import { Ago } from '../../ui/age';
 import { useRowAction } from '../../ui/row-action';
 import type { Column } from '../../ui/table';
+import { ActivityLink } from '../activity/activity-link';
 
 type Session = Schemas['Session'];
 
@@ -77,6 +78,12 @@ const columns = (): Column<Session>[] => [
     cell: ({ spec }) => <Ago since={spec.createdAt} />,
   },
   { id: 'ends', title: t('sessions.ends'), cell: (session) => dateTime(endOf(session)) },
+  {
+    id: 'activity',
+    title: t('activity.title'),
+    isMinor: true,
+    cell: ({ metadata: { name } }) => <ActivityLink of={{ session: name, since: 'all' }}>{t('activity.ofSession')}</ActivityLink>,
+  },
 ];
 
 const browsers = [

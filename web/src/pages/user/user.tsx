@@ -14,6 +14,7 @@ import { t } from '../../text/text';
 import { PhaseOf } from '../../ui/phase';
 import { Failure, Old, Skeleton } from '../../ui/state';
 import { Tabs } from '../../ui/tabs';
+import { ActivityLink } from '../activity/activity-link';
 import { SessionList } from '../sessions/session-list';
 import { TokenList } from '../tokens/token-list';
 import { refOfUser } from '../users/query';
@@ -140,9 +141,15 @@ function TabContent({ tab, user }: { tab: string; user: Schemas['User'] }) {
         </Guarded>
       )}
       {tab === 'history' && (
-        <Guarded right={historyRight}>
-          <History user={user} />
-        </Guarded>
+        <>
+          <div class="buttons">
+            <ActivityLink of={{ actor: user.status?.subjectName, since: 'all' }}>{t('activity.ofUser')}</ActivityLink>
+            <ActivityLink of={{ kind: 'users.auth.platform.io', name, since: 'all' }}>{t('activity.aboutUser')}</ActivityLink>
+          </div>
+          <Guarded right={historyRight}>
+            <History user={user} />
+          </Guarded>
+        </>
       )}
     </>
   );
