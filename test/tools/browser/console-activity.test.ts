@@ -98,6 +98,8 @@ describe('the page Activity', () => {
     await press(page, 'Scale');
     await page.getByRole('spinbutton').fill('4');
     await press(page, 'Scale to 4');
+    // A page that is left aborts its requests.
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
     await page.goto(`${demo.url}/sessions`);
     await page.getByRole('link', { name: 'Actions in this session' }).first().click();
     await events().getByText('admin@example.com scaled Deployment storefront in shop from 5 to 4').waitFor();
