@@ -120,7 +120,7 @@ async function renderedTemplates(helm: string, ...options: string[]): Promise<Re
   return templates;
 }
 
-const namedStore = z.object({ name: z.literal(storeDirectory) });
+const named = z.object({ name: z.string() });
 const withStore = z.object({
   spec: z.object({
     template: z.object({
@@ -134,26 +134,33 @@ const withStore = z.object({
 
 /** Returns the component: the objects of the store, and what the pods of the service have more with it. */
 function storeComponent(rendered: Record<string, string>) {
-  const ofStore = (parts: readonly unknown[]) => parts.find((part) => namedStore.safeParse(part).success);
+  const partOf = (parts: readonly unknown[], name: string) => parts.find((part) => named.safeParse(part).data?.name === name);
   const { containers, volumes } = withStore.parse(parse(rendered['deployment.yaml'] ?? '')).spec.template.spec;
-  const { url } = parse(parse(rendered['config.yaml'] ?? '').data['config.yaml']).audit.store;
+  const { store, spool } = parse(parse(rendered['config.yaml'] ?? '').data['config.yaml']).audit;
   const egress = parse(rendered['network-policy.yaml'] ?? '').spec.egress.at(-1);
   const add = (path: string, value: unknown) => ({ op: 'add', path, value });
-  const inPod = (owner: string) => {
+  const inPod = (owner: string, variables: Record<string, string>, names: readonly string[]) => {
     const pod = `${owner}/spec/template/spec`;
     return [
-      add(`${pod}/containers/0/env`, [{ name: 'ATRIUM_AUDIT__STORE__URL', value: url }]),
-      add(`${pod}/containers/0/volumeMounts/-`, ofStore(containers[0].volumeMounts)),
-      add(`${pod}/volumes/-`, ofStore(volumes)),
+      add(
+        `${pod}/containers/0/env`,
+        Object.entries(variables).map(([name, value]) => ({ name, value })),
+      ),
+      ...names.flatMap((name) => [
+        add(`${pod}/containers/0/volumeMounts/-`, partOf(containers[0].volumeMounts, name)),
+        add(`${pod}/volumes/-`, partOf(volumes, name)),
+      ]),
     ];
   };
+  const address = { ATRIUM_AUDIT__STORE__URL: store.url };
+  const ofService = { ...address, ATRIUM_AUDIT__SPOOL__DIRECTORY: spool.directory };
   return {
     ...component,
     resources: [storeFile],
     patches: [
-      { target: { kind: 'Deployment', name: 'atrium' }, patch: stringify(inPod('')) },
+      { target: { kind: 'Deployment', name: 'atrium' }, patch: stringify(inPod('', ofService, [storeDirectory, 'audit-spool'])) },
       // The component `team` has a CronJob that ends access, which is an event too.
-      { target: { kind: 'CronJob', name: 'atrium-sweep' }, patch: stringify(inPod('/spec/jobTemplate')) },
+      { target: { kind: 'CronJob', name: 'atrium-sweep' }, patch: stringify(inPod('/spec/jobTemplate', address, [storeDirectory])) },
       { target: { kind: 'NetworkPolicy', name: 'atrium' }, patch: stringify([add('/spec/egress/-', egress)]) },
     ],
   };

@@ -226,6 +226,7 @@ export const valuesSchema = z.strictObject({
       storageClassName: objectName().nullish(),
       accessModes: z.array(z.enum(['ReadWriteOnce', 'ReadWriteOncePod', 'ReadWriteMany'])).min(1),
     }),
+    spool: z.strictObject({ sizeLimit: quantity() }),
     postgres: z.strictObject({ existingSecret: objectName(), key: dataKey(), certificateAuthority: certificateAuthority() }),
     resources: resources(),
     annotations: annotations(),

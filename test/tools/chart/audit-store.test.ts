@@ -76,6 +76,18 @@ describe('the audit store of the chart', () => {
     }
   });
 
+  it('has a spool in each pod of the service, in a bounded emptyDir, unless the configuration names a directory', async () => {
+    const objects = await enabled({ 'auditStore.spool.sizeLimit': '200Mi' });
+    const { audit } = fileOf(objects, 'atrium-config').config;
+    const { volumes, containers } = deploymentOf(objects);
+    expect(volume(volumes, 'audit-spool')).to.deep.equal({ name: 'audit-spool', emptyDir: { sizeLimit: '200Mi' } });
+    expect(containers[0].volumeMounts).to.deep.include({ name: 'audit-spool', mountPath: audit.spool?.directory });
+
+    const own = await enabled({ 'config.audit.spool.directory': '/var/lib/own' });
+    expect(fileOf(own, 'atrium-config').config.audit.spool?.directory).to.equal('/var/lib/own');
+    expect(volume(deploymentOf(own).volumes, 'audit-spool')).to.equal(undefined);
+  });
+
   it('has a single right, and adds none to the service', async () => {
     const [before, objects] = [await render(), await enabled()];
     const granted = (all: readonly Manifest[], holder: string) => grantsOf(all, { name: holder, namespace }).map(textOf);
@@ -180,18 +192,22 @@ describe('the audit store of the chart', () => {
       };
       const objects = await built([...components, 'base/audit-store']);
       const chart = await enabled();
-      const env = [{ name: 'ATRIUM_AUDIT__STORE__URL', value: fileOf(chart, 'atrium-config').settings.audit.store.url }];
+      const { store, spool } = fileOf(chart, 'atrium-config').settings.audit;
+      const env = [{ name: 'ATRIUM_AUDIT__STORE__URL', value: store.url }];
+      const ofService = [...env, { name: 'ATRIUM_AUDIT__SPOOL__DIRECTORY', value: spool.directory }];
 
       expect(fileOf(objects, name).settings).to.deep.equal(fileOf(chart, name).settings);
       expect(setOf(objects).volumeClaimTemplates).to.deep.equal(setOf(chart).volumeClaimTemplates);
-      expect(deploymentOf(objects).containers[0].env).to.deep.equal(env);
-      expect(deploymentOf(objects).volumes).to.deep.include(volume(deploymentOf(chart).volumes, 'audit-store'));
+      expect(deploymentOf(objects).containers[0].env).to.deep.equal(ofService);
+      for (const part of ['audit-store', 'audit-spool'])
+        expect(deploymentOf(objects).volumes).to.deep.include(volume(deploymentOf(chart).volumes, part));
       const egressOf = (all: readonly Manifest[]) =>
         z.object({ egress: z.array(z.unknown()) }).parse(one(all, 'NetworkPolicy').spec).egress;
       expect(egressOf(objects)).to.deep.include(egressOf(chart).at(-1));
       expect(JSON.stringify(one(objects, 'CronJob', 'atrium-sweep'))).to.include(JSON.stringify(env));
-      const environment = Object.fromEntries(env.map((variable) => [variable.name, variable.value]));
+      const environment = Object.fromEntries(ofService.map((variable) => [variable.name, variable.value]));
       expect(parseConfig({ yaml: '', environment }).audit.store?.url).to.equal(env[0]?.value);
+      expect(parseConfig({ yaml: '', environment }).audit.spool?.directory).to.equal(spool.directory);
       expect(JSON.stringify(await built(['base/audit-store']))).to.include('ATRIUM_AUDIT__STORE__URL');
       expect(JSON.stringify(await built(components))).not.to.include('audit-store');
     } finally {

@@ -169,6 +169,7 @@ third argument is the default of a setting that has none there. */}}
 {{- $store := dict "url" (include "atrium.auditStoreURL" .) -}}
 {{- if include "atrium.auditStoreCAKey" . -}}{{- $_ := set $store "caFile" (printf "%s/ca.crt" (include "atrium.auditStoreDirectory" .)) -}}{{- end -}}
 {{- $config = mustMergeOverwrite $config (dict "audit" (dict "store" $store)) -}}
+{{- if include "atrium.hasAuditSpool" . -}}{{- $config = mustMergeOverwrite $config (dict "audit" (dict "spool" (dict "directory" (include "atrium.auditSpoolDirectory" .)))) -}}{{- end -}}
 {{- end -}}
 {{- toYaml $config -}}
 {{- end -}}
@@ -210,6 +211,10 @@ third argument is the default of a setting that has none there. */}}
   readOnly: true
 {{- end -}}
 {{- end -}}
+
+{{/* The spool of a pod of the service, unless the configuration names a directory of its own. */}}
+{{- define "atrium.auditSpoolDirectory" -}}/var/spool/atrium{{- end -}}
+{{- define "atrium.hasAuditSpool" -}}{{- if and .Values.auditStore.enabled (not (dig "audit" "spool" "directory" "" .Values.config)) -}}true{{- end -}}{{- end -}}
 
 {{- define "atrium.caVolume" -}}{{ include "atrium.bundleVolume" (list . "certificateAuthority") }}{{- end -}}
 {{- define "atrium.pluginsCAVolume" -}}{{ include "atrium.bundleVolume" (list . "pluginCertificateAuthority") }}{{- end -}}
