@@ -8,6 +8,7 @@ import { createAccess } from './access/access.ts';
 import { createNamespaces, followsNamespaces } from './access/namespaces.ts';
 import { type AccessRequestsOptions, createAccessRequests } from './access-requests/access-requests.ts';
 import { createActivity } from './activity/activity.ts';
+import { createAuditChain } from './audit-chain/audit-chain.ts';
 import { createLogins } from './authentication.ts';
 import { type Base, createBase, type ProcessContext } from './base.ts';
 import { createBindings } from './bindings/bindings.ts';
@@ -139,7 +140,8 @@ export function createFeatures(context: ProcessContext): Features {
     namespaces ?? {},
     lists,
     createUsage(services, lists.service, context.earlierUsage),
-    createActivity(services, base.auditStore, context.auditStore),
+    createAuditChain(services, { auditStore: base.auditStore, owned: context.auditStore }),
+    createActivity(services, base.auditStore),
     base.remoteStore ? { stop: () => base.remoteStore?.stop() } : {},
     createSearch(services, { users: base.watched.collection, groups: base.watchedGroups?.collection, lists: lists.service, workloads }),
     identity ?? {},

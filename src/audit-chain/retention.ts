@@ -1,44 +1,72 @@
-import type { AuditDatabase } from '@atrium/audit-store/store.ts';
-import type { Metrics } from '@atrium/http/telemetry/metrics.ts';
-import { Sweeper } from '@atrium/kubernetes/controllers/sweeper.ts';
+import type { AuditDatabase, AuditRetention, Proposal } from '@atrium/audit-store/store.ts';
+import type { Counter, Metrics } from '@atrium/http/telemetry/metrics.ts';
 import type { ServiceClient } from '@atrium/kubernetes/own-account.ts';
 import type { Logger } from 'pino';
 import type { Config } from '../config/schema.ts';
-
-const everyMs = 60_000;
 
 interface RetentionOptions {
   store: AuditDatabase;
   retention: Config['auditStore']['retention'];
   /** Client whose clock decides about ages. */
-  client: ServiceClient;
+  client: Pick<ServiceClient, 'serverClock'>;
   metrics: Metrics;
   log: Logger;
 }
 
-/** Returns a sweeper that removes expired events from a store, in slices between which the store takes and answers other calls. */
-export function retentionOf({ store, retention: { age, maxEvents }, client, metrics, log }: RetentionOptions): Sweeper {
-  const removed = metrics.counter({
-    name: 'atrium_audit_store_removed_total',
-    help: 'Events that the audit store removed, by age or number.',
-  });
-  const expired = () => store.expired({ maxEvents, before: age === undefined ? undefined : client.serverClock.now().getTime() - age });
-  return new Sweeper(
-    { client, log },
-    {
-      what: 'audit events',
-      everyMs,
-      isImmediate: true,
-      async sweep(signal) {
-        let total = 0;
-        for (let cut = await expired(); cut !== undefined && !signal.aborted; cut = await expired())
-          for (let count = -1; count !== 0 && !signal.aborted; ) {
-            count = await store.remove(cut.sequence);
-            removed.inc(count);
-            total += count;
-          }
-        return total;
-      },
-    },
-  );
+/**
+ * Removes expired events from a store through a signed checkpoint that is kept outside: without it the first event that stays could not be
+ * verified. Slices are removed one by one, and the store takes and answers other calls between them.
+ */
+export class Retention {
+  readonly #options: RetentionOptions;
+  readonly #removed: Counter;
+  #sweeping: Promise<void> | undefined;
+  #isStopping = false;
+
+  constructor(options: RetentionOptions) {
+    this.#options = options;
+    this.#removed = options.metrics.counter({
+      name: 'atrium_audit_store_removed_total',
+      help: 'Events that the audit store removed, by age or number.',
+    });
+  }
+
+  /** Takes the numbers of kept checkpoints, and proposes further ones. A sweep begins, unless one runs. */
+  readonly propose = async (kept: readonly number[]): Promise<Proposal> => {
+    const proposal = await this.#options.store.propose(kept, this.#bounds());
+    if (!this.#isStopping)
+      this.#sweeping ??= this.#sweep().finally(() => {
+        this.#sweeping = undefined;
+      });
+    return proposal;
+  };
+
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    await this.#sweeping;
+  }
+
+  /** Returns the bounds at this time. Without a trusted clock no event is too old. */
+  #bounds(): AuditRetention {
+    const { retention, client } = this.#options;
+    const { age, maxEvents } = retention;
+    const { serverClock } = client;
+    return { maxEvents, before: age !== undefined && serverClock.isTrusted ? serverClock.now().getTime() - age : undefined };
+  }
+
+  async #sweep(): Promise<void> {
+    const { store, log } = this.#options;
+    let total = 0;
+    try {
+      const through = await store.expired(this.#bounds());
+      for (let count = -1; through !== undefined && count !== 0 && !this.#isStopping; ) {
+        count = await store.remove(through);
+        this.#removed.inc(count);
+        total += count;
+      }
+      if (total > 0) log.info({ removed: total, through }, 'expired audit events were removed');
+    } catch (error) {
+      log.warn({ err: error, removed: total }, 'removal of expired audit events failed');
+    }
+  }
 }

@@ -168,6 +168,7 @@ export const auditEvents = {
     when: 'A terminal, attached container or forwarded port begins (`Begin`) or ends (`End`).',
     fields: ['actor', 'reason', 'session'],
   },
+  AuditExported: { action: 'list audits', when: 'A caller reads the audit as a stream.', fields: ['actor', 'code'] },
   CpuProfileTaken: { action: 'create cpuprofiles', when: 'A caller records a CPU profile of a replica.', fields: ['actor', 'code'] },
   AccessDenied: { when: 'The service itself denies a caller an operation.', fields: [...byUser, 'code'] },
 } as const satisfies Record<string, DeclaredEvent>;

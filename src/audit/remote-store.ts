@@ -1,5 +1,5 @@
 import type { AuditEvent } from '@atrium/audit-store/event.ts';
-import { type AuditStore, auditCounts, auditPage } from '@atrium/audit-store/store.ts';
+import { type AuditStore, auditCounts, auditPage, chainPart, proposal } from '@atrium/audit-store/store.ts';
 import { maxBodyBytes, maxEvents } from '@atrium/audit-store/wire.ts';
 import { discard, TrustingAgent } from '@atrium/http/outgoing.ts';
 import { readSecretFile } from '@atrium/http/secret-file.ts';
@@ -47,6 +47,14 @@ export class RemoteStore implements AuditStore {
 
   count(...[filter, by]: Parameters<AuditStore['count']>): ReturnType<AuditStore['count']> {
     return this.#ask('/v1/counts', { filter, by }, auditCounts);
+  }
+
+  chain(after: number, limit: number): ReturnType<AuditStore['chain']> {
+    return this.#ask('/v1/chain', { after, limit }, chainPart);
+  }
+
+  propose(kept: readonly number[]): ReturnType<AuditStore['propose']> {
+    return this.#ask('/v1/checkpoints', { kept }, proposal);
   }
 
   /** Returns the reason why the store does not answer a question, undefined if it does. */

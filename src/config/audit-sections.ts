@@ -24,6 +24,10 @@ const spool = z.strictObject({
 
 const auditSettings = z.strictObject({
   kubernetesEvents: z.boolean().default(true).describe('Records audit events of an object as Kubernetes Events too.'),
+  checkpointInterval: duration()
+    .refine((milliseconds) => milliseconds >= 1_000, 'must be 1s or more')
+    .default(60_000)
+    .describe('Time between signed checkpoints of the audit store. Events that are newer than the last one can be cut off unnoticed.'),
   store: store.optional().describe('The [audit store](audit.md). Without it no events of requests are kept.'),
   delivery: z
     .enum(['besteffort', 'required'])

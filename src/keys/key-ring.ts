@@ -7,18 +7,21 @@ import { StatusError, serviceUnavailable } from '@atrium/objects/status.ts';
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK } from 'jose';
 import type { Logger } from 'pino';
 import { z } from 'zod';
+import { type AuditKeys, createAuditKeys, parseAuditKeys } from './audit-keys.ts';
 import { createPasswordKeys, KeySecret, type PasswordKeys, parsePasswordKeys, type SecretContent } from './key-secret.ts';
 
 /** Entries of the Secret. */
 const sealEntry = 'seal.jwks';
 const signingEntry = 'identity.jwks';
 const passwordEntry = 'password.jwks';
+const auditEntry = 'audit.jwks';
 
 const makersOf = (newSigningKeys: typeof createSigningKeys) => ({
   [sealEntry]: async () =>
     JSON.stringify({ keys: [{ kty: 'oct', kid: randomBytes(6).toString('hex'), k: randomBytes(32).toString('base64url') }] }),
   [signingEntry]: async () => JSON.stringify({ keys: await newSigningKeys() }),
   [passwordEntry]: async () => JSON.stringify({ keys: await createPasswordKeys() }),
+  [auditEntry]: async () => JSON.stringify({ keys: await createAuditKeys() }),
 });
 type Entry = keyof ReturnType<typeof makersOf>;
 
@@ -51,8 +54,8 @@ interface KeyRingOptions {
  * symmetric keys, `{"keys":[{"kty":"oct","kid":"…","k":"<32 bytes, base64url>"}]}`. The first key seals; every key opens. To rotate,
  * append a new key, wait until all replicas have read it, then move it to the front, and keep its predecessor behind it while texts sealed
  * with it are in use. A text sealed with an unknown key makes a replica read the Secret again, at most every ten seconds. The entry
- * `identity.jwks` holds the private keys of the embedded issuer, `password.jwks` the keys that browsers encrypt passwords for; they are
- * rotated in the same way. Other entries of the Secret and further members of a sealing key are ignored, and kept.
+ * `identity.jwks` holds the private keys of the embedded issuer, `password.jwks` the keys that browsers encrypt passwords for, and
+ * `audit.jwks` those that sign checkpoints of the audit; they are rotated in the same way. Other entries of the Secret and further members of a sealing key are ignored, and kept.
  */
 export class KeyRing {
   readonly #secret: KeySecret;
@@ -116,6 +119,15 @@ export class KeyRing {
    */
   passwordKeys(): Promise<PasswordKeys> {
     return this.#keysIn(passwordEntry, parsePasswordKeys);
+  }
+
+  /**
+   * Returns the private keys of checkpoints of the audit, in the same way. The first one signs; all verify.
+   *
+   * @throws StatusError 503
+   */
+  auditKeys(): Promise<AuditKeys> {
+    return this.#keysIn(auditEntry, parseAuditKeys);
   }
 
   /**

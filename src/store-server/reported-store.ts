@@ -1,15 +1,17 @@
-import type { AuditStore } from '@atrium/audit-store/store.ts';
+import type { AuditDatabase, AuditStore } from '@atrium/audit-store/store.ts';
 import type { Counter, Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { StatusError, serviceUnavailable } from '@atrium/objects/status.ts';
 
 /** A store whose failures are answered with 503, and told by a check and metrics. */
 export class ReportedStore implements AuditStore {
-  readonly #store: AuditStore;
+  readonly #store: AuditDatabase;
+  readonly #propose: AuditStore['propose'];
   readonly #appended: Counter<'outcome'>;
   #failure: string | undefined;
 
-  constructor(store: AuditStore, metrics: Metrics) {
+  constructor(store: AuditDatabase, propose: AuditStore['propose'], metrics: Metrics) {
     this.#store = store;
+    this.#propose = propose;
     this.#appended = metrics.counter({
       name: 'atrium_audit_store_events_total',
       help: 'Events that replicas handed to the audit store, by outcome (stored, failed).',
@@ -36,6 +38,14 @@ export class ReportedStore implements AuditStore {
 
   count(...query: Parameters<AuditStore['count']>): ReturnType<AuditStore['count']> {
     return this.#reported(this.#store.count(...query));
+  }
+
+  chain(...part: Parameters<AuditStore['chain']>): ReturnType<AuditStore['chain']> {
+    return this.#reported(this.#store.chain(...part));
+  }
+
+  propose(kept: readonly number[]): ReturnType<AuditStore['propose']> {
+    return this.#reported(this.#propose(kept));
   }
 
   stop(): Promise<void> {

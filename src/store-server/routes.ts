@@ -1,6 +1,6 @@
 /** Operations of the audit store, for replicas of the service. The store decides nothing about users: the service asks for their rights. */
-import { type AuditStore, auditCounts, auditPage } from '@atrium/audit-store/store.ts';
-import { appendBody, countBody, queryBody } from '@atrium/audit-store/wire.ts';
+import { type AuditStore, auditCounts, auditPage, chainPart, proposal } from '@atrium/audit-store/store.ts';
+import { appendBody, chainBody, countBody, proposeBody, queryBody } from '@atrium/audit-store/wire.ts';
 import { type Operation, operation } from '@atrium/http/operation.ts';
 import type { StoreCallers } from './callers.ts';
 
@@ -49,6 +49,34 @@ export const storeOperations = (store: AuditStore, callers: StoreCallers): Opera
     async handle({ ctx, caller, body: { filter, by } }) {
       callers.require(ctx, caller);
       ctx.body = await store.count(filter, by);
+    },
+  }),
+  operation({
+    id: 'ReadChain',
+    method: 'POST',
+    paths: ['/v1/chain'],
+    tag,
+    summary: 'Returns events in the order of their arrival, with their hashes',
+    credential: 'required',
+    body: chainBody,
+    answers: { 200: { description: 'A part of the chain.', content: { 'application/json': chainPart } } },
+    async handle({ ctx, caller, body: { after, limit } }) {
+      callers.require(ctx, caller);
+      ctx.body = await store.chain(after, limit);
+    },
+  }),
+  operation({
+    id: 'ProposeCheckpoints',
+    method: 'POST',
+    paths: ['/v1/checkpoints'],
+    tag,
+    summary: 'Proposes checkpoints, and removes expired events up to a kept one',
+    credential: 'required',
+    body: proposeBody,
+    answers: { 200: { description: 'Checkpoints to be signed and kept outside.', content: { 'application/json': proposal } } },
+    async handle({ ctx, caller, body: { kept } }) {
+      callers.require(ctx, caller);
+      ctx.body = await store.propose(kept);
     },
   }),
 ];

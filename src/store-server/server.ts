@@ -7,10 +7,9 @@ import { Listener } from '@atrium/http/listener.ts';
 import { requestChain } from '@atrium/http/request-listener.ts';
 import { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import type { Connection } from '@atrium/kubernetes/connection.ts';
-import type { Sweeper } from '@atrium/kubernetes/controllers/sweeper.ts';
 import { KubernetesClient } from '@atrium/kubernetes/kubernetes-client.ts';
 import type { Logger } from 'pino';
-import { retentionOf } from '../audit-chain/retention.ts';
+import { Retention } from '../audit-chain/retention.ts';
 import type { Config } from '../config/schema.ts';
 import { scrapeOperation } from '../meta/about.ts';
 import { reportCertificate } from '../meta/metrics.ts';
@@ -34,7 +33,7 @@ export class StoreServer {
   readonly #health = new Health();
   readonly #apiServer: KubernetesClient;
   readonly #store: ReportedStore;
-  readonly #retention: Sweeper;
+  readonly #retention: Retention;
   readonly #public: Listener;
   readonly #internal: Listener;
 
@@ -43,10 +42,10 @@ export class StoreServer {
     const metrics = new Metrics();
     this.#log = log;
     this.#graceMs = server.shutdownGrace;
-    this.#store = new ReportedStore(store, metrics);
     this.#apiServer = new KubernetesClient({ connection, requestTimeoutMs: kubernetes.requestTimeout, metrics, log });
     const { asService: client } = this.#apiServer;
-    this.#retention = retentionOf({ store, retention: auditStore.retention, client, metrics, log });
+    this.#retention = new Retention({ store, retention: auditStore.retention, client, metrics, log });
+    this.#store = new ReportedStore(store, this.#retention.propose, metrics);
     const now = () => client.serverClock.now();
     const callers = new StoreCallers({ client, audience: storeAudience, accounts: auditStore.callers, metrics, now });
     this.#health.add({ name: 'store', critical: false, failure: this.#store.failure });
@@ -77,7 +76,6 @@ export class StoreServer {
   async start(): Promise<{ port: number; metricsPort: number }> {
     const metricsPort = await this.#internal.start();
     const port = await this.#public.start();
-    this.#retention.start();
     this.#log.info({ port, metricsPort }, 'audit store is listening');
     return { port, metricsPort };
   }

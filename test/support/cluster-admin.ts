@@ -124,9 +124,12 @@ export class ClusterAdmin {
     );
   }
 
-  /** @param file below deploy/manifests */
-  async applyFile(file: string): Promise<void> {
-    await this.apply(...(await objectsOf(file)));
+  /**
+   * @param file below deploy/manifests
+   * @param kinds default: all
+   */
+  async applyFile(file: string, kinds?: readonly string[]): Promise<void> {
+    await this.apply(...(await objectsOf(file)).filter(({ kind }) => kinds?.includes(kind) ?? true));
   }
 
   /** Issues a token of the service's account, or of another account of its namespace, like the one that a kubelet mounts. */

@@ -157,6 +157,7 @@ async function startAll(
   const admin = await install(cluster);
   started.push(() => admin.close());
   if (credentials === 'impersonate') await admin.applyFile('impersonation.yaml');
+  if (auditStore) await admin.applyFile('audit-store.yaml', ['Role', 'RoleBinding']);
   const middle = await between?.(cluster);
   if (middle) started.push(() => middle.stop());
   const hash = await cheapPasswords().hash(password);

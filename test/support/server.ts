@@ -99,6 +99,7 @@ export async function startServer({
   await relay.start();
   const kubernetes = await install(cluster);
   await kubernetes.apply(...objects);
+  if (auditStore !== undefined || config?.audit !== undefined) await kubernetes.applyFile('audit-store.yaml', ['Role', 'RoleBinding']);
   const token = await kubernetes.serviceToken();
   const logLines: string[] = [];
   const auditLines: string[] = [];

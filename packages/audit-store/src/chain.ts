@@ -1,23 +1,23 @@
 import { createHash } from 'node:crypto';
-import { z } from 'zod';
 
 /** An event as an export has it: the hash covers the event, its number, and the hash of the event before. */
-export const chainedEvent = z.object({
-  sequence: z.int(),
-  hash: z.string().describe('SHA-256 in hexadecimal digits.'),
+export interface ChainedEvent {
+  sequence: number;
+  /** SHA-256 in hexadecimal digits. */
+  hash: string;
   /** Members that this version does not know are covered, too. */
-  event: z.looseObject({}),
-});
-export type ChainedEvent = z.output<typeof chainedEvent>;
+  event: Record<string, unknown>;
+}
 
 /** The end of the chain at a time. A signature over it, kept elsewhere, fixes all events before. */
-export const checkpoint = z.object({
-  sequence: z.int(),
-  hash: z.string(),
-  time: z.iso.datetime().describe('Time of the checkpoint.'),
-  count: z.int().describe('Events that were kept up to this one.'),
-});
-export type Checkpoint = z.output<typeof checkpoint>;
+export interface Checkpoint {
+  sequence: number;
+  hash: string;
+  /** Time of the checkpoint, RFC 3339. */
+  time: string;
+  /** Events that were kept up to this one. */
+  count: number;
+}
 
 /** First place at which the events are not those that the store took in. */
 export interface ChainGap {
@@ -54,7 +54,7 @@ export const hashOf = (before: string, sequence: number, event: object): string 
  *
  * @param events in the order of their numbers, from the oldest on
  * @param trusted signed checkpoints; the newest one fixes the end, and the one before the first event allows that retention removed others
- * @param newest newest checkpoint that the store has handed out
+ * @param newest newest checkpoint that the store knows to be kept
  */
 export async function verifyChain(
   events: AsyncIterable<ChainedEvent> | Iterable<ChainedEvent>,

@@ -1,73 +1,113 @@
-import type { Kysely } from 'kysely';
-import type { ChainedEvent, Checkpoint } from './chain.ts';
+import { type Kysely, sql } from 'kysely';
+import type { Checkpoint } from './chain.ts';
 import { type EventDatabase, newestEvent } from './queries.ts';
-import type { AuditRetention } from './store.ts';
+import type { AuditRetention, ChainPart, Proposal } from './store.ts';
 import { membersOf, type Tables } from './tables.ts';
 
-/** Events that one call looks at to find those that have expired. */
-const maxExpired = 50_000;
+/** Events that one query looks at to find those that have expired, and the number of such queries in a call. */
+const windowSize = 50_000;
+const maxWindows = 20;
 /** Events that one statement deletes. */
 const sliceSize = 5_000;
 
-/** Returns events in the order of their arrival. */
-export async function chainedEvents({ db }: EventDatabase, after: number, limit: number): Promise<ChainedEvent[]> {
-  const rows = await db.selectFrom('events').selectAll().where('sequence', '>', after).orderBy('sequence').limit(limit).execute();
-  return rows.map(({ sequence, hash, ...row }) => ({ sequence, hash: hexOf(hash), event: membersOf(row) }));
+/** Returns events in the order of their arrival, from the checkpoint on that stands for removed ones. */
+export async function chainedEvents({ db }: EventDatabase, after: number, limit: number): Promise<ChainPart> {
+  const from = Math.max(after, await startOf(db));
+  const rows = await db.selectFrom('events').selectAll().where('sequence', '>', from).orderBy('sequence').limit(limit).execute();
+  const newest = await newestKept(db);
+  return {
+    events: rows.map(({ sequence, hash, ...row }) => ({ sequence, hash: hexOf(hash), event: membersOf(row) })),
+    ...(newest !== undefined && { newest }),
+  };
 }
 
 const hexOf = (hash: Uint8Array) => Buffer.from(hash).toString('hex');
 
-/** Makes a checkpoint at the newest event, and remembers how far checkpoints go. Returns undefined without events. */
-export async function makeCheckpoint(database: EventDatabase, now: Date): Promise<Checkpoint | undefined> {
-  const { db, begin } = database;
-  return await db.transaction().execute(async (transaction) => {
+/** Remembers which checkpoints are kept outside, and proposes further ones. */
+export async function proposeCheckpoints(
+  database: EventDatabase,
+  { kept, retention, now }: { kept: readonly number[]; retention: AuditRetention; now: Date },
+): Promise<Proposal> {
+  const { db } = database;
+  const known = await newestKept(db);
+  if (kept.length > 0 && Math.max(...kept) >= (known ?? 0)) await rememberKept(database, kept);
+  const newest = await newestKept(db);
+  const [through, hash, ends] = [
+    await expiredThrough(db, retention),
+    newest === undefined ? undefined : await hashAt(db, newest),
+    await endsOf(db),
+  ];
+  return {
+    start: await startOf(db),
+    ...(newest !== undefined && { newest: { sequence: newest, hash: hash ?? '' } }),
+    ...(ends && { end: await checkpointAt(db, ends.newest, { ends, now }) }),
+    ...(ends && through !== undefined && { cut: await checkpointAt(db, through, { ends, now }) }),
+  };
+}
+
+async function rememberKept({ db, begin }: EventDatabase, kept: readonly number[]): Promise<void> {
+  await db.transaction().execute(async (transaction) => {
     await begin(transaction);
-    const newest = await newestEvent(transaction);
-    if (newest === undefined) return undefined;
     await transaction.deleteFrom('checkpoints').execute();
-    await transaction.insertInto('checkpoints').values({ sequence: newest.sequence }).execute();
-    return await checkpointOf({ ...database, db: transaction }, newest, now);
+    await transaction
+      .insertInto('checkpoints')
+      .values(kept.map((sequence) => ({ sequence })))
+      .execute();
   });
 }
 
-/** Returns the number of the newest event that a checkpoint covers. */
-export async function lastCheckpoint({ db }: EventDatabase): Promise<number | undefined> {
-  return (await db.selectFrom('checkpoints').select('sequence').executeTakeFirst())?.sequence;
+async function newestKept(db: Kysely<Tables>): Promise<number | undefined> {
+  return (await db.selectFrom('checkpoints').select('sequence').orderBy('sequence', 'desc').limit(1).executeTakeFirst())?.sequence;
+}
+
+/** Returns the number before the first event that can be verified: a removal that is not finished leaves some before it. */
+async function startOf(db: Kysely<Tables>): Promise<number> {
+  const removed = ((await endsOf(db))?.oldest ?? 1) - 1;
+  if (removed === 0) return 0;
+  const kept = db.selectFrom('checkpoints').select('sequence').where('sequence', '>=', removed).orderBy('sequence');
+  return (await kept.limit(1).executeTakeFirst())?.sequence ?? removed;
+}
+
+/** Returns the newest kept checkpoint through which events have expired. */
+export async function expiredKept({ db }: EventDatabase, retention: AuditRetention): Promise<number | undefined> {
+  const [through, ends] = [await expiredThrough(db, retention), await endsOf(db)];
+  if (through === undefined || ends === undefined) return undefined;
+  const kept = db.selectFrom('checkpoints').select('sequence').where('sequence', '<=', through).where('sequence', '>=', ends.oldest);
+  return (await kept.orderBy('sequence', 'desc').limit(1).executeTakeFirst())?.sequence;
 }
 
 /**
- * Returns the checkpoint through which events have expired. Only events at the begin of the chain count, up to a bounded number; the newest
+ * Returns the number through which events have expired. Only events at the begin of the chain count, up to a bounded number; the newest
  * event always stays, because the next one continues it.
  */
-export async function expiredThrough(
-  database: EventDatabase,
-  { before, maxEvents }: AuditRetention,
-  now: Date,
-): Promise<Checkpoint | undefined> {
-  const { db } = database;
+async function expiredThrough(db: Kysely<Tables>, { before, maxEvents }: AuditRetention): Promise<number | undefined> {
   const ends = await endsOf(db);
   if (ends === undefined) return undefined;
   const byNumber = maxEvents === undefined ? 0 : ends.newest - maxEvents;
   const byAge = before === undefined ? 0 : await lastBefore(db, ends.oldest, before);
-  const through = Math.min(Math.max(byNumber, byAge), ends.newest - 1, ends.oldest + maxExpired - 1);
-  if (through < ends.oldest) return undefined;
-  const { hash } = await db.selectFrom('events').select('hash').where('sequence', '=', through).executeTakeFirstOrThrow();
-  return await checkpointOf(database, { sequence: through, hash }, now);
+  const through = Math.min(Math.max(byNumber, byAge), ends.newest - 1);
+  return through < ends.oldest ? undefined : through;
 }
 
 /** Returns the number of the last event before the first one that is not older than a time, among a bounded number of events. */
 async function lastBefore(db: Kysely<Tables>, oldest: number, before: number): Promise<number> {
-  const end = oldest + maxExpired;
-  const kept = await db
-    .selectFrom('events')
-    .select('sequence')
-    .where('sequence', '>=', oldest)
-    .where('sequence', '<', end)
-    .where('time', '>=', before)
-    .orderBy('sequence')
-    .limit(1)
-    .executeTakeFirst();
-  return (kept?.sequence ?? end) - 1;
+  let from = oldest;
+  for (let windows = 0; windows < maxWindows; windows += 1) {
+    const window = db
+      .selectFrom('events')
+      .where('sequence', '>=', from)
+      .where('sequence', '<', from + windowSize);
+    const { kept, last } = await window
+      .select(({ fn }) => [
+        sql<number | null>`min(case when time >= ${before} then sequence end)`.as('kept'),
+        fn.max('sequence').as('last'),
+      ])
+      .executeTakeFirstOrThrow();
+    if (kept !== null) return kept - 1;
+    if (last === null) return from - 1;
+    from = last + 1;
+  }
+  return from - 1;
 }
 
 /** Returns the numbers of the first event and the last one; undefined without events. */
@@ -77,13 +117,17 @@ async function endsOf(db: Kysely<Tables>): Promise<{ oldest: number; newest: num
   return oldest && newest && { oldest: oldest.sequence, newest: newest.sequence };
 }
 
-async function checkpointOf(
-  { db }: EventDatabase,
-  { sequence, hash }: { sequence: number; hash: Uint8Array },
-  now: Date,
+async function hashAt(db: Kysely<Tables>, sequence: number): Promise<string | undefined> {
+  const found = await db.selectFrom('events').select('hash').where('sequence', '=', sequence).executeTakeFirst();
+  return found && hexOf(found.hash);
+}
+
+async function checkpointAt(
+  db: Kysely<Tables>,
+  sequence: number,
+  { ends, now }: { ends: { oldest: number }; now: Date },
 ): Promise<Checkpoint> {
-  const oldest = await db.selectFrom('events').select('sequence').orderBy('sequence').limit(1).executeTakeFirstOrThrow();
-  return { sequence, hash: hexOf(hash), time: now.toISOString(), count: sequence - oldest.sequence + 1 };
+  return { sequence, hash: (await hashAt(db, sequence)) ?? '', time: now.toISOString(), count: sequence - ends.oldest + 1 };
 }
 
 /** Deletes the oldest events through a number, a slice of them. Returns how many: 0 at the end. The newest event stays. */

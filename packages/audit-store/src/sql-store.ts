@@ -1,9 +1,8 @@
-import type { ChainedEvent, Checkpoint } from './chain.ts';
 import { countEvents } from './counts.ts';
 import type { AuditEvent } from './event.ts';
 import { appendEvents, type EventDatabase, listEvents } from './queries.ts';
-import { chainedEvents, expiredThrough, lastCheckpoint, makeCheckpoint, removeSlice } from './retention.ts';
-import type { AuditCounts, AuditDatabase, AuditPage, AuditRetention, AuditStore } from './store.ts';
+import { chainedEvents, expiredKept, proposeCheckpoints, removeSlice } from './retention.ts';
+import type { AuditCounts, AuditDatabase, AuditPage, AuditRetention, AuditStore, ChainPart, Proposal } from './store.ts';
 
 /** Events in a database that kysely speaks to. */
 export class SqlStore implements AuditDatabase {
@@ -26,20 +25,16 @@ export class SqlStore implements AuditDatabase {
     return await countEvents(this.#database.db, filter, by);
   }
 
-  async chain(after: number, limit: number): Promise<ChainedEvent[]> {
+  async chain(after: number, limit: number): Promise<ChainPart> {
     return await chainedEvents(this.#database, after, limit);
   }
 
-  async checkpoint(): Promise<Checkpoint | undefined> {
-    return await makeCheckpoint(this.#database, new Date());
+  async propose(kept: readonly number[], retention: AuditRetention = {}): Promise<Proposal> {
+    return await proposeCheckpoints(this.#database, { kept, retention, now: new Date() });
   }
 
-  async lastCheckpoint(): Promise<number | undefined> {
-    return await lastCheckpoint(this.#database);
-  }
-
-  async expired(kept: AuditRetention): Promise<Checkpoint | undefined> {
-    return await expiredThrough(this.#database, kept, new Date());
+  async expired(retention: AuditRetention): Promise<number | undefined> {
+    return await expiredKept(this.#database, retention);
   }
 
   async remove(through: number): Promise<number> {

@@ -1,7 +1,6 @@
 import { Worker } from 'node:worker_threads';
-import type { ChainedEvent, Checkpoint } from './chain.ts';
 import type { AuditEvent } from './event.ts';
-import type { AuditCounts, AuditDatabase, AuditPage, AuditRetention, AuditStore } from './store.ts';
+import type { AuditCounts, AuditDatabase, AuditPage, AuditRetention, AuditStore, ChainPart, Proposal } from './store.ts';
 
 /** Call of the thread that owns the file. */
 export interface WorkerCall {
@@ -57,20 +56,16 @@ export class SqliteStore implements AuditDatabase {
     return this.#call('count', filter, by);
   }
 
-  chain(after: number, limit: number): Promise<ChainedEvent[]> {
+  chain(after: number, limit: number): Promise<ChainPart> {
     return this.#call('chain', after, limit);
   }
 
-  checkpoint(): Promise<Checkpoint | undefined> {
-    return this.#call('checkpoint');
+  propose(kept: readonly number[], retention: AuditRetention = {}): Promise<Proposal> {
+    return this.#call('propose', kept, retention);
   }
 
-  lastCheckpoint(): Promise<number | undefined> {
-    return this.#call('lastCheckpoint');
-  }
-
-  expired(kept: AuditRetention): Promise<Checkpoint | undefined> {
-    return this.#call('expired', kept);
+  expired(retention: AuditRetention): Promise<number | undefined> {
+    return this.#call('expired', retention);
   }
 
   remove(through: number): Promise<number> {

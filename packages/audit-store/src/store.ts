@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { ChainedEvent, Checkpoint } from './chain.ts';
 import { type AuditEvent, auditEvent } from './event.ts';
 
 const equal = () => z.string().optional();
@@ -67,6 +66,32 @@ export const auditCounts = z.object({
 
 export type AuditCounts = z.output<typeof auditCounts>;
 
+/** An event with its place in the chain. */
+export const chainedEvent = z.object({ sequence: z.int(), hash: z.string(), event: z.looseObject({}) });
+
+export const checkpoint = z.object({ sequence: z.int(), hash: z.string(), time: z.iso.datetime(), count: z.int() });
+
+/** A part of the chain, in the order of its events. */
+export const chainPart = z.object({
+  events: z.array(chainedEvent),
+  newest: z.int().optional().describe('Number of the newest event for which the store knows a kept checkpoint.'),
+});
+
+export type ChainPart = z.output<typeof chainPart>;
+
+/** Checkpoints to be signed and kept outside of the store. */
+export const proposal = z.object({
+  start: z.int().describe('Number of the event before the first one: 0, or that of a kept checkpoint.'),
+  newest: chainedEvent
+    .omit({ event: true })
+    .optional()
+    .describe('Newest checkpoint that the store knows to be kept, with the present hash.'),
+  end: checkpoint.optional().describe('Checkpoint at the newest event.'),
+  cut: checkpoint.optional().describe('Checkpoint through which events have expired. They are removed once it is kept.'),
+});
+
+export type Proposal = z.output<typeof proposal>;
+
 export interface AuditStore {
   /** Resolves when all events are on disk. An event whose `auditID` is known is ignored, so that a batch can be sent again. */
   append(events: readonly AuditEvent[]): Promise<void>;
@@ -74,6 +99,14 @@ export interface AuditStore {
   list(filter: AuditFilter, page: { limit: number; before?: AuditPlace | undefined }): Promise<AuditPage>;
   /** Counts a bounded number of the newest events by one value. */
   count(filter: AuditFilter, by: AuditDimension): Promise<AuditCounts>;
+  /** Returns events in the order of their arrival. */
+  chain(after: number, limit: number): Promise<ChainPart>;
+  /**
+   * Proposes checkpoints.
+   *
+   * @param kept numbers of the checkpoints that are kept outside; ignored if a newer one is known
+   */
+  propose(kept: readonly number[]): Promise<Proposal>;
   stop(): Promise<void>;
 }
 
@@ -87,17 +120,13 @@ export interface AuditRetention {
 
 /** A store that owns its data: their chain, and their end. */
 export interface AuditDatabase extends AuditStore {
-  /** Returns events as an export has them, in the order of their arrival. */
-  chain(after: number, limit: number): Promise<ChainedEvent[]>;
-  /** Returns a checkpoint at the newest event, to be signed and kept elsewhere; undefined without events. */
-  checkpoint(): Promise<Checkpoint | undefined>;
-  /** Returns the number of the newest event for which a checkpoint was made. */
-  lastCheckpoint(): Promise<number | undefined>;
+  /** @param retention bounds for the cut */
+  propose(kept: readonly number[], retention?: AuditRetention): Promise<Proposal>;
   /**
-   * Returns the checkpoint through which a bounded number of events has expired; undefined if none has. The checkpoint takes
+   * Returns the newest kept checkpoint through which a bounded number of events has expired; undefined if none has. The checkpoint takes
    * the place of the removed events. The newest event always stays.
    */
-  expired(kept: AuditRetention): Promise<Checkpoint | undefined>;
+  expired(retention: AuditRetention): Promise<number | undefined>;
   /** Deletes a bounded number of the oldest events through a sequence, and returns their number: 0 at the end. */
   remove(through: number): Promise<number>;
 }

@@ -28,7 +28,7 @@ interface EventRow {
 
 export interface Tables {
   events: EventRow;
-  /** Number of the newest event that a checkpoint covers, in a single row. */
+  /** Numbers of the checkpoints that are known to be kept outside. */
   checkpoints: { sequence: number };
 }
 

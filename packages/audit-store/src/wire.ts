@@ -21,5 +21,9 @@ export const queryBody = z.strictObject({
 
 export const countBody = z.strictObject({ filter: auditFilter, by: auditDimension });
 
+export const chainBody = z.strictObject({ after: z.int().min(0), limit: z.int().min(1).max(maxListed) });
+
+export const proposeBody = z.strictObject({ kept: z.array(z.int().min(1)).max(maxListed) });
+
 /** Name of the store in the tokens of its callers. */
 export const storeAudience = 'atrium-audit-store';

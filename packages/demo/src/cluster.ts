@@ -245,7 +245,9 @@ async function readManifests(directory: URL): Promise<KubernetesObject[]> {
     'impersonation.yaml',
   ];
   const rights = ['rbac.yaml', ...byHand, 'roles.yaml'];
-  return readFiles(directory, [...crds.map((name) => `crds/${name}`), ...rights]);
+  // The store of the demo has no pod.
+  const ofStore = (await readFiles(directory, ['audit-store.yaml'])).filter(({ kind }) => kind === 'Role' || kind === 'RoleBinding');
+  return [...(await readFiles(directory, [...crds.map((name) => `crds/${name}`), ...rights])), ...ofStore];
 }
 
 async function readFiles(directory: URL, files: readonly string[]): Promise<KubernetesObject[]> {

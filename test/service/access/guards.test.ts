@@ -131,6 +131,8 @@ const guarded = [
   // The installation keeps no events.
   { method: 'GET', path: '/auth/v1/audit', stranger: 404 },
   { method: 'GET', path: '/auth/v1/audit/counts?by=hour', stranger: 404 },
+  { method: 'GET', path: '/auth/v1/audit/checkpoints', stranger: 404 },
+  { method: 'GET', path: '/auth/v1/audit/chain', stranger: 404 },
   { method: 'GET', path: '/api/v2/usage/nodes', stranger: 403 },
   { method: 'GET', path: '/api/v2/usage/nodes/a-node', stranger: 403 },
   { method: 'GET', path: '/api/v2/usage/namespaces/default', stranger: 403 },

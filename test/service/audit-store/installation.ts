@@ -24,6 +24,8 @@ export interface Installation extends TestServer {
   accountToken(audience: string | undefined, account?: string): Promise<string>;
   startStore(): Promise<void>;
   stopStore(): Promise<void>;
+  /** File of the store, which a test may change while the store is stopped. */
+  databaseFile: string;
 }
 
 /** @param database settings of the database in place of a file */
@@ -54,6 +56,7 @@ export async function withAuditStore({ config, ...options }: ServerOptions = {},
     ...server,
     storeURL,
     storeLines,
+    databaseFile: join(directory, 'audit.db'),
     storeMetricsURL: () => `http://127.0.0.1:${running?.metricsPort}`,
     accountToken,
     async startStore() {

@@ -20,7 +20,11 @@ const homes: { what: string; pattern: RegExp; home: string[] }[] = [
     // The audit store runs beside the service, and knows no API server.
     home: ['audit-store/sql-store.ts', 'kubernetes/clock.ts'],
   },
-  { what: 'deletion of what has expired: `Sweeper`', pattern: /serverClock\.isTrusted/, home: ['kubernetes/controllers/sweeper.ts'] },
+  {
+    what: 'deletion of what has expired: `Sweeper`',
+    pattern: /serverClock\.isTrusted/,
+    home: ['kubernetes/controllers/sweeper.ts', 'audit-chain/retention.ts'],
+  },
   {
     what: 'calls for each item, so many at a time: `mapLimit`',
     pattern: /Array\.from\(\{ length:[^\n]*worker/,

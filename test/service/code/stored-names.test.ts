@@ -46,6 +46,7 @@ describe('names that the last release reads', () => {
     expect(found(/'(atrium-[a-z-]+)'/g)).to.deep.equal([
       'atrium-access-requests',
       'atrium-administrators',
+      'atrium-audit',
       'atrium-audit-store',
       'atrium-certificates',
       'atrium-first-admin',

@@ -88,13 +88,14 @@ describe('the audit store of the chart', () => {
     expect(volume(deploymentOf(own).volumes, 'audit-spool')).to.equal(undefined);
   });
 
-  it('has a single right, and adds none to the service', async () => {
+  it('has a single right, and lets the service keep checkpoints in a Lease', async () => {
     const [before, objects] = [await render(), await enabled()];
     const granted = (all: readonly Manifest[], holder: string) => grantsOf(all, { name: holder, namespace }).map(textOf);
 
     expect(setOf(objects).template.spec.serviceAccountName).to.equal(name);
     expect(granted(objects, name)).to.deep.equal(['create tokenreviews.authentication.k8s.io']);
-    expect(granted(objects, 'atrium')).to.deep.equal(granted(before, 'atrium'));
+    const ofLease = ['get', 'update'].map((verb) => `${verb} leases.coordination.k8s.io atrium-audit in ${namespace}`);
+    expect(granted(objects, 'atrium').toSorted()).to.deep.equal([...granted(before, 'atrium'), ...ofLease].toSorted());
     expect(await notes({ 'auditStore.enabled': true })).to.match(/auditStore\.enabled +cluster +create +tokenreviews/);
     const { config } = fileOf(objects, 'atrium-config');
     expect(rightsTable(rightsOf(config))).to.match(/audit\.store +cluster +create +tokenreviews \(authentication\.k8s\.io\)/);

@@ -1,7 +1,14 @@
 import { expect } from 'chai';
-import { type ChainedEvent, type ChainGap, chainedEvent, firstHash, hashOf, verifyChain } from '../../src/chain.ts';
+import { type ChainedEvent, type ChainGap, type Checkpoint, firstHash, hashOf, verifyChain } from '../../src/chain.ts';
 import type { AuditEvent } from '../../src/event.ts';
-import type { AuditDatabase, AuditDimension, AuditFilter, AuditPlace, AuditStore } from '../../src/store.ts';
+import {
+  type AuditDatabase,
+  type AuditDimension,
+  type AuditFilter,
+  type AuditPlace,
+  type AuditStore,
+  chainedEvent,
+} from '../../src/store.ts';
 
 const anEvent = (parts: Partial<AuditEvent> = {}): AuditEvent => ({
   auditID: 'a1',
@@ -180,12 +187,13 @@ export function itIsAnAuditStore(makeDatabase: () => Promise<TestDatabase>): voi
   });
 
   describe('and its chain', () => {
-    const all = () => store.chain(0, 1_000);
-    const checkpointNow = async () => {
-      const made = await store.checkpoint();
-      if (made === undefined) throw new Error('no event is there');
+    const all = async () => (await store.chain(0, 1_000)).events;
+    const newest = async () => ({ sequence: (await store.chain(0, 1)).newest ?? 0 });
+    const known = (made: Checkpoint | undefined) => {
+      if (made === undefined) throw new Error('no checkpoint was proposed');
       return made;
     };
+    const checkpointNow = async (...kept: Checkpoint[]) => known((await store.propose(kept.map(({ sequence }) => sequence))).end);
     const events = (from: number, through: number) => Array.from({ length: through - from + 1 }, (_, index) => at(from + index));
 
     it('verifies events as they were taken in, also those with hostile texts', async () => {
@@ -193,7 +201,9 @@ export function itIsAnAuditStore(makeDatabase: () => Promise<TestDatabase>): voi
       const made = await checkpointNow();
       expect(made).to.include({ sequence: 5, count: 5 });
       await store.append([at(6)]);
-      expect(await verifyChain(await all(), [made], { sequence: (await store.lastCheckpoint()) ?? 0 })).to.deep.equal({
+      await checkpointNow(made);
+      expect(await newest()).to.deep.equal({ sequence: 5 });
+      expect(await verifyChain(await all(), [made], await newest())).to.deep.equal({
         verified: 6,
         gap: undefined,
       });
@@ -233,56 +243,70 @@ export function itIsAnAuditStore(makeDatabase: () => Promise<TestDatabase>): voi
       await store.append(events(1, 3));
       const old = await checkpointNow();
       await store.append(events(4, 5));
-      await checkpointNow();
-      const newest = { sequence: (await store.lastCheckpoint()) ?? 0 };
-      expect(await verifyChain(await all(), [old], newest)).to.deep.equal({ verified: 5, gap: { sequence: 4, reason: 'rolled back' } });
+      await checkpointNow(await checkpointNow(old));
+      expect(await verifyChain(await all(), [old], await newest())).to.deep.equal({
+        verified: 5,
+        gap: { sequence: 4, reason: 'rolled back' },
+      });
+      await checkpointNow(old);
+      expect(await newest()).to.deep.equal({ sequence: 5 });
     });
+
+    it('tells the present hash of the newest kept checkpoint, empty where its event is gone', async () => {
+      await store.append(events(1, 3));
+      const made = await checkpointNow();
+      expect((await store.propose([3])).newest).to.deep.equal({ sequence: 3, hash: made.hash });
+      expect((await store.propose([3, 9])).newest).to.deep.equal({ sequence: 9, hash: '' });
+    });
+
+    const second = (seconds: number) => Date.UTC(2026, 10, 29, 10, 0, seconds);
 
     it('goes on after the removal of expired events, and is verified from its checkpoint on', async () => {
       await store.append(events(1, 9));
-      const cut = await store.expired({ before: Date.UTC(2026, 10, 29, 10, 0, 5) });
-      if (cut === undefined) throw new Error('no event has expired');
+      const before = second(5);
+      const cut = known((await store.propose([], { before })).cut);
       expect(cut).to.include({ sequence: 4, count: 4 });
-      expect(await store.remove(cut.sequence)).to.equal(4);
-      expect(await store.remove(cut.sequence)).to.equal(0);
+      expect(await store.expired({ before })).to.equal(undefined);
+      expect(await store.propose([2, 4, 6])).to.include({ start: 0 });
+      expect(await store.expired({ before })).to.equal(4);
+      expect([await store.remove(4), await store.remove(4)]).to.deep.equal([4, 0]);
       await store.append([at(10)]);
       expect(await ids({}, { limit: 99 })).to.deep.equal(['e10', 'e9', 'e8', 'e7', 'e6', 'e5']);
+      expect(await store.propose([2, 4, 6])).to.include({ start: 4 });
       expect(await verifyChain(await all(), [cut])).to.deep.equal({ verified: 6, gap: undefined });
       expect(await verifyChain(await all(), [])).to.deep.equal({ verified: 0, gap: { sequence: 1, reason: 'missing' } });
     });
 
+    it('begins at a kept checkpoint while a removal is not finished', async () => {
+      await store.append(events(1, 9));
+      await store.propose([5]);
+      expect(await store.remove(3)).to.equal(3);
+      expect((await all()).map(({ sequence }) => sequence)).to.deep.equal([6, 7, 8, 9]);
+    });
+
     it('keeps the newest event when all have expired, so that numbers go on', async () => {
       await store.append(events(1, 3));
-      const cut = await store.expired({ before: Date.UTC(2030, 0, 1) });
-      expect(cut).to.include({ sequence: 2 });
+      expect((await store.propose([], { before: Date.UTC(2030, 0, 1) })).cut).to.include({ sequence: 2 });
+      await store.propose([2]);
       expect(await store.remove(1_000)).to.equal(2);
-      expect(await store.expired({ before: Date.UTC(2030, 0, 1) })).to.equal(undefined);
+      expect((await store.propose([2], { before: Date.UTC(2030, 0, 1) })).cut).to.equal(undefined);
       await store.append([at(4)]);
       expect((await all()).map(({ sequence }) => sequence)).to.deep.equal([3, 4]);
     });
 
-    it('removes the oldest events above a number, in whole slices', async () => {
-      await store.append(events(1, 9));
-      expect(await store.expired({ maxEvents: 9 })).to.equal(undefined);
-      const cut = await store.expired({ maxEvents: 4, before: Date.UTC(2026, 10, 29, 10, 0, 2) });
-      expect(cut).to.include({ sequence: 5, count: 5 });
-      expect(await store.expired({ maxEvents: 8, before: Date.UTC(2026, 10, 29, 10, 0, 7) })).to.include({ sequence: 6 });
-      expect(await store.remove(cut?.sequence ?? 0)).to.equal(5);
-      expect(await ids({}, { limit: 99 })).to.deep.equal(['e9', 'e8', 'e7', 'e6']);
-      expect(await store.expired({ maxEvents: 4 })).to.equal(undefined);
-    });
-
-    it('removes no event that arrived after one that is kept', async () => {
-      await store.append([at(1), at(9), at(2), at(10)]);
-      expect(await store.expired({ before: Date.UTC(2026, 10, 29, 10, 0, 5) })).to.include({ sequence: 1 });
+    it('proposes to remove events by age or number, whichever are more, and none that arrived after one that stays', async () => {
+      const cutOf = async (bounds: Parameters<AuditDatabase['expired']>[0]) => (await store.propose([], bounds)).cut?.sequence;
+      await store.append([at(1), at(9), at(2), at(10), ...events(11, 15)]);
+      expect(await cutOf({ before: second(5) })).to.equal(1);
+      expect(await cutOf({ maxEvents: 9 })).to.equal(undefined);
+      expect(await cutOf({ maxEvents: 4, before: second(5) })).to.equal(5);
+      expect(await cutOf({ maxEvents: 8, before: second(13) })).to.equal(6);
     });
 
     it('has no checkpoint without events', async () => {
-      expect([await store.checkpoint(), await store.lastCheckpoint(), await store.expired({ before: Date.now() })]).to.deep.equal([
-        undefined,
-        undefined,
-        undefined,
-      ]);
+      expect(await store.propose([], { maxEvents: 1 })).to.deep.equal({ start: 0 });
+      expect(await store.expired({ before: Date.now() })).to.equal(undefined);
+      expect(await store.chain(0, 10)).to.deep.equal({ events: [] });
     });
   });
 

@@ -6,8 +6,6 @@ export interface Sweep {
   /** Name of the objects in the log, in the plural: `access tokens`. */
   what: string;
   everyMs: number;
-  /** True for a first sweep at the start. */
-  isImmediate?: true;
   /** Deletes expired objects. @returns the number of deleted objects */
   sweep(signal: AbortSignal): Promise<number>;
 }
@@ -52,9 +50,9 @@ export class Sweeper {
   }
 
   async #repeat(signal: AbortSignal): Promise<void> {
-    const { everyMs, isImmediate, what } = this.#sweep;
-    for (let isFirst = true; !signal.aborted; isFirst = false) {
-      if (!isFirst || !isImmediate) await sleep(everyMs * (0.5 + Math.random()), undefined, { signal, ref: false }).catch(() => undefined);
+    const { everyMs, what } = this.#sweep;
+    while (!signal.aborted) {
+      await sleep(everyMs * (0.5 + Math.random()), undefined, { signal, ref: false }).catch(() => undefined);
       if (signal.aborted) return;
       await this.run().catch((error: unknown) => {
         if (!signal.aborted) this.#parts.log.warn({ what, err: error }, 'deletion of expired objects failed');

@@ -1,0 +1,28 @@
+/** Wiring of the checkpoints, the removal of expired events, and the operations that prove the audit. */
+import type { AuditDatabase, AuditStore } from '@atrium/audit-store/store.ts';
+import type { Feature, Services } from '../services.ts';
+import { AuditChain } from './chain.ts';
+import { Checkpoints } from './checkpoints.ts';
+import { Retention } from './retention.ts';
+import { chainOperations } from './routes.ts';
+
+interface Stores {
+  /** Undefined for an installation that keeps no events. */
+  auditStore: AuditStore | undefined;
+  /** The store, if this process owns it. */
+  owned: AuditDatabase | undefined;
+}
+
+export function createAuditChain(services: Services, { auditStore: store, owned }: Stores): Feature {
+  const retention = owned && new Retention({ ...services, store: owned, retention: services.config.auditStore.retention });
+  const checkpoints = store && new Checkpoints(services, retention?.propose ?? ((kept) => store.propose(kept)));
+  return {
+    operations: chainOperations(services, new AuditChain(services, { store, checkpoints })),
+    checks: checkpoints ? [{ name: 'auditCheckpoints', critical: false, failure: checkpoints.failure }] : [],
+    start: () => checkpoints?.start(),
+    async stop() {
+      await checkpoints?.stop();
+      await retention?.stop();
+    },
+  };
+}

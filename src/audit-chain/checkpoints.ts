@@ -1,0 +1,184 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Checkpoint } from '@atrium/audit-store/chain.ts';
+import { signedCheckpoint, verifiedCheckpoint } from '@atrium/audit-store/signed-checkpoints.ts';
+import type { AuditStore, Proposal } from '@atrium/audit-store/store.ts';
+import type { Counter } from '@atrium/http/telemetry/metrics.ts';
+import { HeldLock, LeaseLock } from '@atrium/kubernetes/controllers/lease-lock.ts';
+import type { JWK } from 'jose';
+import { z } from 'zod';
+import type { Services } from '../services.ts';
+
+const annotation = 'auth.platform.io/audit-checkpoints';
+/** Newest checkpoints that are kept, and days whose last one is. Each takes 400 bytes of the Lease. */
+const maxRecent = 20;
+const maxDays = 100;
+
+/** A checkpoint with its signature. */
+export interface KeptCheckpoint extends Checkpoint {
+  signed: string;
+}
+
+/** Checkpoints with the public keys that verify them. */
+export interface KeptCheckpoints {
+  checkpoints: KeptCheckpoint[];
+  keys: JWK[];
+}
+
+/**
+ * Signs checkpoints of the audit, and keeps them in a Lease that one replica at a time holds, out of reach of the database and of the process that owns it. A store that contradicts a kept checkpoint gets no further one.
+ */
+export class Checkpoints {
+  readonly #services: Services;
+  readonly #propose: AuditStore['propose'];
+  readonly #lock: LeaseLock;
+  readonly #made: Counter<'outcome'>;
+  readonly #stopping = new AbortController();
+  #running: Promise<void> | undefined;
+  #failure: string | undefined;
+
+  constructor(services: Services, propose: AuditStore['propose']) {
+    const { client, namespace, log, now, metrics } = services;
+    this.#services = services;
+    this.#propose = propose;
+    this.#lock = new LeaseLock({ client, namespace, log, now, name: 'atrium-audit' });
+    this.#made = metrics.counter({
+      name: 'atrium_audit_checkpoints_total',
+      help: 'Checkpoints of the audit by outcome (signed, failed, refused: the store contradicts a kept one).',
+      labelNames: ['outcome'],
+    });
+  }
+
+  start(): void {
+    this.#running ??= this.#repeat(this.#stopping.signal);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error('the service stops'));
+    await this.#running;
+  }
+
+  /** Returns the reason why the last attempt made no checkpoint; undefined if it was made, or no event is new. */
+  readonly failure = (): string | undefined => this.#failure;
+
+  /** Returns the kept checkpoints, the oldest first. @throws StatusError 503, 504 */
+  async kept(signal: AbortSignal): Promise<KeptCheckpoints> {
+    const { notes } = await this.#lock.look(signal);
+    const keys = await this.#services.keyRing.auditKeys();
+    return { checkpoints: await checkpointsIn(notes, keys), keys: keys.map(({ d: _private, ...key }) => key) };
+  }
+
+  async #repeat(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#attempt(signal);
+      await sleep(this.#services.config.audit.checkpointInterval, undefined, { signal, ref: false }).catch(() => undefined);
+    }
+  }
+
+  async #attempt(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#signNews(signal);
+      if (this.#failure !== undefined) this.#services.log.info('checkpoints of the audit are signed again');
+      this.#failure = undefined;
+    } catch (error) {
+      if (signal.aborted) return;
+      const isRefusal = error instanceof ContradictionError;
+      this.#made.inc({ outcome: isRefusal ? 'refused' : 'failed' });
+      const reason = error instanceof Error ? error.message : 'unknown error';
+      // An outage is logged once, not at each attempt.
+      if (reason !== this.#failure)
+        this.#services.log[isRefusal ? 'error' : 'warn']({ err: error }, 'checkpoint of the audit was not signed');
+      this.#failure = reason;
+    }
+  }
+
+  /** Signs what the store proposes. Without news the Lease is only read. */
+  async #signNews(signal: AbortSignal): Promise<void> {
+    const { notes } = await this.#lock.look(signal);
+    const keys = await this.#services.keyRing.auditKeys();
+    const seen = await checkpointsIn(notes, keys);
+    if (!hasNews(seen, await this.#propose(numbersOf(seen)))) return;
+    const held = await this.#lock.take(signal);
+    if (!(held instanceof HeldLock)) return;
+    let changed = {};
+    try {
+      const kept = await checkpointsIn(held.notes, keys);
+      const proposal = await this.#propose(numbersOf(kept));
+      requireAgreement(kept, proposal);
+      const signed = await this.#signed(kept, proposal, keys[0]);
+      held.signal.throwIfAborted();
+      changed = { [annotation]: JSON.stringify(thinned([...kept, ...signed], proposal.start).map((made) => made.signed)) };
+    } finally {
+      await held.end(changed);
+    }
+  }
+
+  async #signed(kept: readonly KeptCheckpoint[], { end, cut }: Proposal, key: JWK): Promise<KeptCheckpoint[]> {
+    const { now, log } = this.#services;
+    const known = new Set(numbersOf(kept));
+    const made: KeptCheckpoint[] = [];
+    for (const proposed of [cut, end])
+      if (proposed !== undefined && !known.has(proposed.sequence)) {
+        const checkpoint = { ...proposed, time: now().toISOString() };
+        const signed = await signedCheckpoint(checkpoint, key);
+        made.push({ ...checkpoint, signed });
+        known.add(proposed.sequence);
+        // A reader of logs can prove a rollback of the database and of the Lease.
+        log.info({ ...checkpoint, signed }, 'checkpoint of the audit is signed');
+        this.#made.inc({ outcome: 'signed' });
+      }
+    return made;
+  }
+}
+
+/** The store does not have what a kept checkpoint says. */
+class ContradictionError extends Error {
+  override readonly name = 'ContradictionError';
+}
+
+const numbersOf = (kept: readonly KeptCheckpoint[]): number[] => kept.map(({ sequence }) => sequence);
+
+const texts = z.array(z.string().max(2_000)).max(1_000);
+
+/** Returns the checkpoints in the annotations of the Lease that have a valid signature, in the order of their events. */
+async function checkpointsIn(notes: Readonly<Record<string, string>>, keys: readonly JWK[]): Promise<KeptCheckpoint[]> {
+  const kept: KeptCheckpoint[] = [];
+  for (const signed of textsIn(notes[annotation])) {
+    const checkpoint = await verifiedCheckpoint(signed, keys);
+    if (checkpoint !== undefined) kept.push({ ...checkpoint, signed });
+  }
+  return kept.toSorted((one, other) => one.sequence - other.sequence);
+}
+
+function textsIn(text: string | undefined): string[] {
+  try {
+    return texts.parse(JSON.parse(text ?? '[]'));
+  } catch {
+    return [];
+  }
+}
+
+function hasNews(kept: readonly KeptCheckpoint[], proposal: Proposal): boolean {
+  const { end, cut, newest } = proposal;
+  const known = new Set(numbersOf(kept));
+  if ([end, cut].some((proposed) => proposed !== undefined && !known.has(proposed.sequence))) return true;
+  const last = kept.at(-1);
+  return newest?.sequence !== last?.sequence || newest?.hash !== last?.hash;
+}
+
+/** @throws ContradictionError if the store, or the kept checkpoints, were rolled back or changed */
+function requireAgreement(kept: readonly KeptCheckpoint[], { newest }: Proposal): void {
+  const last = kept.at(-1);
+  if (newest !== undefined && newest.sequence > (last?.sequence ?? 0))
+    throw new ContradictionError(`the Lease atrium-audit lacks the checkpoint at event ${newest.sequence}, which the store knows`);
+  if (last === undefined || newest?.hash === last.hash) return;
+  const found = newest?.hash === '' ? 'is missing in the store' : 'is another one in the store';
+  throw new ContradictionError(`event ${last.sequence} of the audit, which has a signed checkpoint, ${found}`);
+}
+
+/** Returns the newest checkpoints, the last one of each day, and the oldest ones, at which a removal can end. */
+function thinned(all: readonly KeptCheckpoint[], start: number): KeptCheckpoint[] {
+  const usable = all.filter(({ sequence }) => sequence >= start).toSorted((one, other) => one.sequence - other.sequence);
+  const ofDays = new Map(usable.map((made) => [made.time.slice(0, 10), made]));
+  const chosen = new Set([...usable.slice(0, 2), ...[...ofDays.values()].slice(-maxDays), ...usable.slice(-maxRecent)]);
+  return usable.filter((made) => chosen.has(made));
+}

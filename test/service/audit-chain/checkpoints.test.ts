@@ -1,0 +1,138 @@
+import { copyFile } from 'node:fs/promises';
+import { verifyChain } from '@atrium/audit-store/chain.ts';
+import { verifiedCheckpoint } from '@atrium/audit-store/signed-checkpoints.ts';
+import { chainedEvent } from '@atrium/audit-store/store.ts';
+import { expect } from 'chai';
+import { exportJWK, generateKeyPair } from 'jose';
+import { checkpointList } from '../../../src/audit-chain/schema.ts';
+import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { type Installation, withAuditStore } from '../audit-store/installation.ts';
+
+const configMaps = '/api/kubernetes/api/v1/namespaces/default/configmaps';
+const checkpointsPath = '/auth/v1/audit/checkpoints';
+const chainPath = '/auth/v1/audit/chain';
+
+async function anInstallation(): Promise<Installation> {
+  const installation = await withAuditStore({ config: { audit: { checkpointInterval: '1s' } } });
+  await installation.startStore();
+  return installation;
+}
+
+describe('checkpoints of the audit', () => {
+  const service = forSuite(anInstallation);
+  const create = async (name: string) => {
+    const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } };
+    expect((await service.request(configMaps, { method: 'POST', as: 'admin', body })).status).to.equal(201);
+  };
+  const list = async () => {
+    const response = await service.request(checkpointsPath, { as: 'admin' });
+    expect(response.status).to.equal(200);
+    return checkpointList.parse(await response.json());
+  };
+  /** Waits for a checkpoint at an event. */
+  const checkpointAt = async (sequence: number) => {
+    const { items, keys } = await eventually(list, ({ items }) => items.some((item) => item.sequence === sequence));
+    return { signed: items.find((item) => item.sequence === sequence)?.signed ?? '', keys, items };
+  };
+  const chain = async () => {
+    const response = await service.request(chainPath, { as: 'admin' });
+    expect([response.status, response.headers.get('content-type')]).to.deep.equal([200, 'application/x-ndjson']);
+    const lines = (await response.text()).split('\n').slice(0, -1);
+    return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  };
+  const check = async () => /^\[.\]auditCheckpoints .*$/m.exec(await (await fetch(`${service.metricsURL}/readyz?verbose`)).text())?.[0];
+  const lease = `/apis/coordination.k8s.io/v1/namespaces/${serviceNamespace}/leases/atrium-audit`;
+
+  it('are signed for new events, and verify the lines of the whole audit', async () => {
+    await create('one');
+    await create('two');
+    const { signed, keys } = await checkpointAt(2);
+    const checkpoint = await verifiedCheckpoint(signed, keys);
+    const [head, ...lines] = await chain();
+    const events = lines.slice(0, -1).map((line) => chainedEvent.parse(line));
+    // The read of the audit may be the third one.
+    expect(lines.at(-1)).to.deep.equal({ last: events.length });
+    const names = events.map(({ event }) => (event as { objectRef: { name: string } }).objectRef.name);
+    expect(names.slice(0, 2)).to.deep.equal(['one', 'two']);
+    expect(head?.checkpoints).to.include(signed);
+    expect(await verifyChain(events, checkpoint ? [checkpoint] : [])).to.deep.equal({
+      verified: events.length,
+      gap: undefined,
+    });
+    expect(await check()).to.equal('[+]auditCheckpoints ok');
+  });
+
+  it('are written to the log of the service', async () => {
+    const { signed } = await checkpointAt(2);
+    expect(service.logLines.some((line) => line.includes('checkpoint of the audit is signed') && line.includes(signed))).to.equal(true);
+  });
+
+  it('are for callers who may list audits of the cluster alone, and a read of the audit is an event', async () => {
+    for (const path of [checkpointsPath, chainPath]) {
+      expect((await service.request(path)).status, path).to.equal(401);
+      expect((await service.request(path, { as: 'carol' })).status, path).to.equal(403);
+    }
+    expect(service.auditLines.filter((line) => line.includes('"AuditExported"'))).to.have.length(1);
+    const response = await eventually(
+      () => service.request('/auth/v1/audit?event=AuditExported', { as: 'admin' }).then((answer) => answer.json()),
+      (found) => (found as { items: object[] }).items.length === 1,
+    );
+    expect(JSON.stringify(response)).to.include('"resource":"audits"');
+  });
+
+  it('stay valid after the key was rotated', async () => {
+    const { signed, keys } = await checkpointAt(3);
+    const path = `/api/v1/namespaces/${serviceNamespace}/secrets/atrium-keys`;
+    const secret = (await service.kubernetes.call('GET', path)).body as { data: Record<string, string> };
+    const stored = JSON.parse(Buffer.from(secret.data['audit.jwks'] ?? '', 'base64').toString()) as { keys: object[] };
+    const { privateKey } = await generateKeyPair('ES256', { extractable: true });
+    const rotated = JSON.stringify({ keys: [await exportJWK(privateKey), ...stored.keys] });
+    const data = { ...secret.data, 'audit.jwks': Buffer.from(rotated).toString('base64') };
+    expect((await service.kubernetes.call('PUT', path, { ...secret, data })).status).to.equal(200);
+    await create('after-rotation');
+    const newer = await checkpointAt(4);
+    expect(newer.keys).to.have.length(2);
+    expect(newer.items.map((item) => item.signed)).to.include(signed);
+    expect(await verifiedCheckpoint(newer.signed, keys)).to.equal(undefined);
+    expect(await verifiedCheckpoint(newer.signed, newer.keys)).to.include({ sequence: 4 });
+    expect(await verifiedCheckpoint(signed, newer.keys)).to.include({ sequence: 3 });
+    expect(JSON.stringify(newer.keys)).not.to.include('"d"');
+  });
+
+  it('are refused to a database that was rolled back, and the check and the log tell it', async () => {
+    await service.stopStore();
+    await copyFile(service.databaseFile, `${service.databaseFile}.old`);
+    await service.startStore();
+    await create('lost');
+    await checkpointAt(5);
+    await service.stopStore();
+    await copyFile(`${service.databaseFile}.old`, service.databaseFile);
+    await service.startStore();
+    const missing = 'event 5 of the audit, which has a signed checkpoint, is missing in the store';
+    expect(await eventually(check, (line) => line?.includes('missing in the store') === true)).to.equal(
+      `[-]auditCheckpoints failed (not critical): ${missing}`,
+    );
+    await create('another');
+    const other = missing.replace('missing', 'another one');
+    expect(await eventually(check, (line) => line?.includes('another one') === true)).to.include(other);
+    expect((await list()).items.at(-1)).to.include({ sequence: 5 });
+    expect(service.logLines.some((line) => line.includes('"level":"error"') && line.includes(missing))).to.equal(true);
+  });
+
+  it('are refused once the kept ones were rolled back', async () => {
+    const { body } = await service.kubernetes.call('GET', lease);
+    const found = body as { metadata: { annotations: Record<string, string> } };
+    found.metadata.annotations['auth.platform.io/audit-checkpoints'] = '[]';
+    const put = async () => {
+      const { resourceVersion } = ((await service.kubernetes.call('GET', lease)).body as { metadata: { resourceVersion: string } })
+        .metadata;
+      return (await service.kubernetes.call('PUT', lease, { ...found, metadata: { ...found.metadata, resourceVersion } })).status;
+    };
+    expect(await eventually(put, (status) => status === 200)).to.equal(200);
+    expect(await eventually(check, (line) => line?.includes('lacks') === true)).to.include(
+      'the Lease atrium-audit lacks the checkpoint at event 5, which the store knows',
+    );
+    expect((await list()).items).to.deep.equal([]);
+  });
+});
