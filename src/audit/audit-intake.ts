@@ -107,7 +107,7 @@ export class AuditIntake {
     const segment = this.#spool?.add(event, { inMemory });
     // A failing spool must not cost an event for which memory has room.
     if (inMemory || (segment === undefined && !isFull)) this.#waiting.push({ event, segment });
-    else if (segment === undefined) this.#lose(1);
+    else if (segment === undefined && !this.#isAnnounced(event)) this.#lose(1);
     this.#tellSpool();
     this.#send();
   }
@@ -124,11 +124,16 @@ export class AuditIntake {
     const end = globalThis.setTimeout(() => this.#stopped.abort(), handOverMs);
     while (this.#delivery) await this.#delivery;
     clearTimeout(end);
-    const inMemory = this.#waiting.filter(({ segment }) => segment === undefined).length;
+    const inMemory = this.#waiting.filter(({ event, segment }) => segment === undefined && !this.#isAnnounced(event)).length;
     if (inMemory > 0) this.#lose(inMemory);
     const bytes = this.#spool?.bytes ?? 0;
     if (bytes > 0) this.#log.warn({ bytes }, 'audit events are left in the spool');
     this.#spool?.close();
+  }
+
+  /** Reports whether the spool has the intent of an event, which the next process sends with an unknown outcome. */
+  #isAnnounced({ auditID }: AuditEvent): boolean {
+    return this.#spool?.hasIntent(auditID) === true;
   }
 
   #send(): void {

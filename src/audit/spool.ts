@@ -130,6 +130,10 @@ export class Spool {
     return true;
   }
 
+  hasIntent(id: string): boolean {
+    return this.#intents.has(id);
+  }
+
   /** Ends an intent without an event. */
   end(id: string): void {
     if (!this.#complete(id)) return;

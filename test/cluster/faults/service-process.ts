@@ -16,6 +16,7 @@ export class ServiceProcess {
   stdout = '';
   stderr = '';
   url = '';
+  metricsURL = '';
 
   private constructor(configFile: string) {
     this.#child = spawn(
@@ -40,6 +41,7 @@ export class ServiceProcess {
     );
     if (line === undefined) throw new Error(service.stderr);
     service.url = `http://127.0.0.1:${line.port}`;
+    service.metricsURL = `http://127.0.0.1:${line.metricsPort}`;
     return service;
   }
 
@@ -52,6 +54,17 @@ export class ServiceProcess {
     const told = once(this.#child, 'message');
     this.#child.send('report');
     return report.parse((await told)[0]);
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  /** Sends SIGTERM, as a kubelet does, and waits for the end. */
+  async terminate(): Promise<void> {
+    const gone = once(this.#child, 'exit');
+    this.#child.kill('SIGTERM');
+    await gone;
   }
 
   /** Sends SIGKILL, as a kernel that is out of memory does. */
