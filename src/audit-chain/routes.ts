@@ -32,7 +32,7 @@ export const chainOperations = ({ audit }: Services, chain: AuditChain): Operati
     tag: 'audit',
     summary: 'Returns the whole audit with its proof, as lines of JSON',
     description:
-      'The first line has the signed checkpoints, their keys, and `newest`, the number of the newest one that the store knows. A line for each event follows, in the order of their arrival. The last line has the number of the last event as `last`; without it the answer is incomplete. `kubectl atrium audit verify` reads it.',
+      'The first line has the signed checkpoints, their keys, and `newest`, the number of the newest one that the store knows. A line for each event follows, in the order of their arrival. The last line has the number of the last event as `last`; without it the answer is incomplete.',
     credential: 'required',
     before: [longRunning(() => true)],
     answersHead: false,
