@@ -25,7 +25,8 @@ export interface KeptCheckpoints {
 }
 
 /**
- * Signs checkpoints of the audit, and keeps them in a Lease that one replica at a time holds, out of reach of the database and of the process that owns it. A store that contradicts a kept checkpoint gets no further one.
+ * Signs checkpoints of the audit, and keeps them in a Lease that one replica at a time holds, out of reach of the database and of the
+ * process that owns it. A store that contradicts a kept checkpoint gets no further one.
  */
 export class Checkpoints {
   readonly #services: Services;

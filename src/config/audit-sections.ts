@@ -26,7 +26,7 @@ const auditSettings = z.strictObject({
   kubernetesEvents: z.boolean().default(true).describe('Records audit events of an object as Kubernetes Events too.'),
   checkpointInterval: duration()
     .refine((milliseconds) => milliseconds >= 1_000, 'must be 1s or more')
-    .default(60_000)
+    .prefault('1m')
     .describe('Time between signed checkpoints of the audit store. Events that are newer than the last one can be cut off unnoticed.'),
   store: store.optional().describe('The [audit store](audit.md). Without it no events of requests are kept.'),
   delivery: z

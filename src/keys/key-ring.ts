@@ -55,7 +55,8 @@ interface KeyRingOptions {
  * append a new key, wait until all replicas have read it, then move it to the front, and keep its predecessor behind it while texts sealed
  * with it are in use. A text sealed with an unknown key makes a replica read the Secret again, at most every ten seconds. The entry
  * `identity.jwks` holds the private keys of the embedded issuer, `password.jwks` the keys that browsers encrypt passwords for, and
- * `audit.jwks` those that sign checkpoints of the audit; they are rotated in the same way. Other entries of the Secret and further members of a sealing key are ignored, and kept.
+ * `audit.jwks` those that sign checkpoints of the audit; they are rotated in the same way. Other entries of the Secret and further members
+ * of a sealing key are ignored, and kept.
  */
 export class KeyRing {
   readonly #secret: KeySecret;
