@@ -145,7 +145,7 @@ function callbackOperations(finish: LoginHandlers['finish'], start: string): Ope
     async handle({ ctx, query }: { ctx: Context; query: CallbackQuery }) {
       const info = await finish(ctx, query);
       // A browser that navigated here, which `leadTo` has found, must not show JSON, so it is redirected.
-      if (ctx.response.get('Refresh') !== '' && info.ext.token_storage === 'cookie') ctx.set('Refresh', `0; url=${info.ext.return_to ?? start}`);
+      if (ctx.response.get('Refresh') && info.ext.token_storage === 'cookie') ctx.set('Refresh', `0; url=${info.ext.return_to ?? start}`);
       else ctx.remove('Refresh');
       ctx.body = info;
     },
