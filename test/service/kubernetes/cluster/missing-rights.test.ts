@@ -79,7 +79,9 @@ describe('a feature whose rights or definitions the cluster lacks', () => {
     const lines = server.logLines.map((line) => JSON.parse(line) as { msg: string; watch?: string; level: number | string });
     const of = (watch: string) => lines.filter((line) => line.watch === watch && line.msg.includes('run kubectl apply '));
     for (const watch of ['accesstokens', 'userbindings', 'groups']) expect(of(watch), watch).to.have.lengthOf(1);
-    expect(server.logLines.filter((line) => line.includes('"watch"') && line.includes('"stack"'))).to.deep.equal([]);
+    // A definition that was applied again may be served with another version than that of the list before.
+    const failures = server.logLines.filter((line) => line.includes('"watch"') && !line.includes('410 Expired'));
+    expect(failures.filter((line) => line.includes('"stack"'))).to.deep.equal([]);
   });
 
   it('names the manifest of a missing Lease in the log', async () => {
