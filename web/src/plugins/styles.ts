@@ -5,6 +5,7 @@
 import base from '../ui/base.css?inline';
 import controls from '../ui/controls.css?inline';
 import table from '../ui/table.css?inline';
+import widths from '../ui/table-widths.css?inline';
 
 const host =
   ':host { display: block; } .plugin-place { display: flow-root; } .form { max-inline-size: 560px; } .count { align-self: center; }';
@@ -26,6 +27,6 @@ export function dropStyles(plugin: string): void {
 }
 
 export function stylesOf(plugin: string): CSSStyleSheet[] {
-  own ??= sheetOf([base, controls, table, host].join('\n'));
+  own ??= sheetOf([base, controls, table, widths, host].join('\n'));
   return [own, ...(sheets.get(plugin) ?? [])];
 }

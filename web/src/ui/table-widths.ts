@@ -6,7 +6,11 @@ import { useSignal } from '@preact/signals';
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { density } from '../app/theme';
+import { addStyles } from './add-styles';
 import { columnsThatFit, type FittedColumn, fittedWidths, sum } from './column-fit';
+import styles from './table-widths.css?inline';
+
+addStyles(styles);
 
 /** Fits a message of 250 characters. A longer text is cut: it would push all other columns out of sight. */
 const widest = 2000;
