@@ -86,6 +86,8 @@ describe('the page of a workload in the console', () => {
       ...{ metadata: metadata('1'), spec: { containers: [{ name: 'a' }] } },
       status: { containerStatuses: [{ name: 'a', state: { waiting: { reason: 'CreateContainerError', message } } }] },
     });
+    // The reads of the page before are not counted.
+    await page.goto('about:blank');
     await page.route(/\/api\/v1\/namespaces\/shop\/pods\?/, async (route) => {
       const query = new URL(route.request().url()).searchParams;
       if (query.has('fieldSelector')) {
