@@ -8,7 +8,7 @@ import { z } from 'zod';
 import type { Audit } from '../audit/audit.ts';
 import { userName } from '../users/record/schema.ts';
 import { factorExample, factorID, factorListSchema, renameBody } from './schema.ts';
-import type { FactorService } from './service.ts';
+import type { FactorStrategy } from './strategy.ts';
 
 const json = 'application/json';
 const tag = 'second factors';
@@ -17,14 +17,14 @@ const ofFactor = z.object({ name: userName, id: factorID });
 const notFresh = { description: 'The credential is invalid, or the login is too old: cause `StepUpRequired`.' };
 const notOwn = { description: 'The factor belongs to another user, or the credential does not prove a login: cause `StepUpNotPossible`.' };
 
-export const factorOperations = (service: FactorService, audit: Audit): Operation[] => [
-  listOperation(service),
-  renameOperation(service),
-  deleteOperation(service, audit),
-  resetOperation(service, audit),
+export const factorOperations = (strategy: FactorStrategy, audit: Audit): Operation[] => [
+  listOperation(strategy),
+  renameOperation(strategy),
+  deleteOperation(strategy, audit),
+  resetOperation(strategy, audit),
 ];
 
-const listOperation = (service: FactorService) =>
+const listOperation = (strategy: FactorStrategy) =>
   operation({
     id: 'ListUserFactors',
     method: 'GET',
@@ -40,11 +40,11 @@ const listOperation = (service: FactorService) =>
       404: { description: 'The user does not exist.' },
     },
     async handle({ ctx, caller, params: { name }, signal }) {
-      ctx.body = await service.list(name, caller, signal);
+      ctx.body = await strategy.list(name, caller, signal);
     },
   });
 
-const renameOperation = (service: FactorService) =>
+const renameOperation = (strategy: FactorStrategy) =>
   operation({
     id: 'PatchUserFactor',
     method: 'PATCH',
@@ -64,11 +64,11 @@ const renameOperation = (service: FactorService) =>
       409: { description: 'Another request changes the factor at the same time.' },
     },
     async handle({ ctx, caller, params: { name: user, id }, body: { name }, signal }) {
-      ctx.body = await service.rename({ user, id }, name, caller, signal);
+      ctx.body = await strategy.rename({ user, id }, name, caller, signal);
     },
   });
 
-const deleteOperation = (service: FactorService, audit: Audit) =>
+const deleteOperation = (strategy: FactorStrategy, audit: Audit) =>
   operation({
     id: 'DeleteUserFactor',
     method: 'DELETE',
@@ -86,13 +86,13 @@ const deleteOperation = (service: FactorService, audit: Audit) =>
       409: { description: 'The factor is the last one, and a factor is required.' },
     },
     async handle({ ctx, caller, params: { name: user, id }, signal }) {
-      const { account, factor } = await service.remove({ user, id }, caller, signal);
+      const { account, factor } = await strategy.remove({ user, id }, caller, signal);
       audit.recordWrite(ctx, caller, { audit: 'FactorRemoved', target: account, code: 204, reason: factor.type });
       ctx.status = 204;
     },
   });
 
-const resetOperation = (service: FactorService, audit: Audit) =>
+const resetOperation = (strategy: FactorStrategy, audit: Audit) =>
   operation({
     id: 'DeleteUserFactors',
     method: 'DELETE',
@@ -111,7 +111,7 @@ const resetOperation = (service: FactorService, audit: Audit) =>
       409: { description: 'The user was deleted meanwhile, or their Kubernetes name is unknown.' },
     },
     async handle({ ctx, caller, params: { name }, signal }) {
-      const account = await service.reset(name, caller, signal);
+      const account = await strategy.reset(name, caller, signal);
       audit.recordWrite(ctx, caller, { audit: 'FactorsReset', target: account, code: 204 });
       ctx.status = 204;
     },

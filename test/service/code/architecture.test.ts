@@ -177,6 +177,20 @@ const importsOperations = (file: string) =>
   !wiring.includes(file.slice('src/'.length)) &&
   importsOf(file).some(({ path, target }) => room(path) !== room(file) && /(^|[/-])routes\.ts$/.test(target));
 
+/** Resources without standard operations, which have no definition: `routes.ts` of each room says why. */
+const notStandard = ['factors', 'certificates'];
+const resourceRooms = ['users', 'groups', 'bindings', 'tokens', 'sessions', 'access-requests', ...notStandard];
+
+describe('the rooms of resources', () => {
+  for (const name of resourceRooms)
+    it(`have the files of one shape in src/${name}`, () => {
+      const parts = ['strategy.ts', 'routes.ts', notStandard.includes(name) ? 'schema.ts' : 'definition.ts', `${name}.ts`];
+      const files = globSync(`src/${name}/*.ts`).map((path) => path.slice(`src/${name}/`.length));
+      expect(files).to.include.members(parts);
+      expect(files).not.to.include('service.ts');
+    });
+});
+
 describe('the import table', () => {
   const files = globSync('{src,packages/*/src}/**/*.ts');
 

@@ -16,7 +16,7 @@ import { recoveryCodeCount } from './recovery-codes.ts';
 import type { ShownFactor, ShownFactors } from './schema.ts';
 import { type Factor, type FactorStore, factorKind } from './store.ts';
 
-export interface FactorServiceNeeds {
+export interface FactorNeeds {
   store: FactorStore;
   notices: Pick<Notices, 'add'>;
   accounts: AccountLookup;
@@ -25,12 +25,12 @@ export interface FactorServiceNeeds {
   endAccess: EndUserAccess;
 }
 
-/** Lists, renames and removes factors. Only the page of the issuer sets them up. */
-export class FactorService {
+/** Rights and rules of the operations on factors. Only the page of the issuer sets factors up. */
+export class FactorStrategy {
   readonly #services: Services;
-  readonly #needs: FactorServiceNeeds;
+  readonly #needs: FactorNeeds;
 
-  constructor(services: Services, needs: FactorServiceNeeds) {
+  constructor(services: Services, needs: FactorNeeds) {
     this.#services = services;
     this.#needs = needs;
   }
