@@ -173,7 +173,7 @@ export function createFeatures(context: ProcessContext): Features {
       for (const feature of features) await feature.start?.();
     },
     async stop() {
-      await services.apiServer.whenWritten(writtenWithinMs);
+      await services.apiServer.drainWrites(writtenWithinMs);
       for (const feature of features) await feature.stop?.();
       await services.apiServer.close();
     },

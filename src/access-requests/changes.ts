@@ -12,7 +12,7 @@ interface Members {
 /** The watched Groups. */
 interface Followed {
   onChange(listener: (change: { old?: Members; new?: Members }) => void): () => unknown;
-  whenSyncedOrMissing(signal: AbortSignal): Promise<void>;
+  whenSynced(signal: AbortSignal, options: { orNotInstalled: true }): Promise<void>;
 }
 
 /** Watched objects besides those of the context. */
@@ -61,7 +61,7 @@ export class RequestChanges implements Source {
     const { policies, requests, bindings, services } = this.#context;
     const { accounts, groups } = this.#sources;
     await Promise.all([policies.cache, requests.cache, bindings, accounts.watch].map((followed) => followed.whenSynced(signal)));
-    await groups?.whenSyncedOrMissing(signal);
+    await groups?.whenSynced(signal, { orNotInstalled: true });
     // A role that is not listed yet would look deleted.
     await services.rbac.whenSynced(signal);
   }

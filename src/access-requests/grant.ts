@@ -106,18 +106,14 @@ export const accessOf = ({ until }: Pick<RequestRow, 'until'>, { requester, poli
   ...(!Number.isNaN(until) && { until: timestamp(new Date(until)) }),
 });
 
-/** Waits until the RBAC of an active request exists. @returns false if that takes too long */
-async function waitForGrant({ bindings }: AccessContext, row: RequestRow, signal: AbortSignal): Promise<boolean> {
-  return bindings.until(() => bindings.get(bindingNameOf(row))?.phase === 'Synced', givenWithinMs, signal);
-}
-
-/** Gives the access of a request that has its approvals, and waits for its RBAC. A failure is left to the leader. */
+/** Gives the access of a request that has its approvals, and waits a bounded time for its RBAC. A failure is left to the leader. */
 export async function grantAccess(context: AccessContext, row: RequestRow, signal: AbortSignal): Promise<RequestRow> {
   if (row.phase !== 'Approving') return row;
   try {
     const written = await activate(context, row, signal);
     if (written === 'conflict') return row;
-    if (written.phase === 'Active') await waitForGrant(context, written, signal);
+    const hasRBAC = () => context.bindings.get(bindingNameOf(written))?.phase === 'Synced';
+    if (written.phase === 'Active') await context.bindings.until(hasRBAC, givenWithinMs, signal);
     return written;
   } catch (error) {
     context.services.log.warn({ accessRequest: row.name, err: error }, 'access could not be granted, retrying');

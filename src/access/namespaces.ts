@@ -152,7 +152,7 @@ async function pageOf(
   const question = { verb, group, resource, subresource };
   // Continue tokens of a view are for it alone.
   const holder = caller.viewing && { holder: holderOf(caller) };
-  await lister.whenReadyFor(parameters, signal, holder && { key: '', fits: undefined, ...holder });
+  await lister.whenReady(signal, parameters, holder && { key: '', fits: undefined, ...holder });
   rbac.requireSynced();
   const forecast = await allowed.forecast(question, caller, signal);
   const page = (scope: Scope<NamespaceRow>) => lister.list(parameters, signal, { ...scope, ...holder });

@@ -94,7 +94,7 @@ class BindingsTerm implements Term, Source {
   async whenSynced(signal: AbortSignal): Promise<void> {
     const { bindings, accounts, groups } = this.#sources;
     await Promise.all([bindings, this.#managed, this.#namespaces, accounts.watch].map((followed) => followed.whenSynced(signal)));
-    await groups?.whenSyncedOrMissing(signal);
+    await groups?.whenSynced(signal, { orNotInstalled: true });
   }
 
   *keys(): Iterable<string> {

@@ -168,7 +168,7 @@ export class DirectoryUsers {
   }
 
   /** Waits until the watch of this replica has delivered the last write, for a bounded time. */
-  async waitForWrites(signal: AbortSignal): Promise<void> {
+  async waitForWrite(signal: AbortSignal): Promise<void> {
     if (this.#newest !== '') await this.#accounts.watch.waitForWrite(this.#newest, signal);
   }
 

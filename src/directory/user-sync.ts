@@ -114,7 +114,7 @@ export class UserSync {
         result = { ...begun, connectors: results };
       }
       result = { ...result, state: 'Completed', finishedAt: timestamp(this.#services.now()) };
-      await this.#users.waitForWrites(signal);
+      await this.#users.waitForWrite(signal);
     } catch (error) {
       result = { ...result, state: 'Interrupted', finishedAt: timestamp(this.#services.now()) };
       this.#services.log.warn({ err: error }, 'synchronisation aborted');

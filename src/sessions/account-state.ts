@@ -116,9 +116,9 @@ export class AccountState {
    *
    * @throws StatusError 503 if the record exists and the watch does not deliver it in time; the signal's reason when it aborts
    */
-  async whenReadyFor({ user, userUID, createdAt }: YoungSession, signal: AbortSignal): Promise<void> {
+  async requireRecord({ user, userUID, createdAt }: YoungSession, signal: AbortSignal): Promise<void> {
     if (userUID !== undefined && this.#now().getTime() - createdAt < youngMs)
-      await this.#whenReadyRecord({ name: user, uid: userUID }, signal);
+      await this.#requireWatched({ name: user, uid: userUID }, signal);
   }
 
   /** Returns the record of a user, if it exists. */
@@ -141,7 +141,7 @@ export class AccountState {
     const { identity, claims, isEmbedded, name } = login;
     const isYoung = this.#now().getTime() - claims.iat * 1000 < youngMs;
     if (isEmbedded && isYoung && this.#accounts.watch.isSynced)
-      await this.#whenReadyRecord(recordOf(claims.sub), request.signal, () => isSubjectOf(this.find(login), claims.sub));
+      await this.#requireWatched(recordOf(claims.sub), request.signal, () => isSubjectOf(this.find(login), claims.sub));
     const account = this.find(login);
     const holder = this.#accounts.ofLinkedName(identity.name);
     if (this.#revokedTokens.hasRevoked(token, claims, identity.name)) throw noLongerValid(revoked);
@@ -159,7 +159,7 @@ export class AccountState {
    * @throws StatusError 401 if the session is no longer valid, 503; the signal's reason when it aborts
    */
   async ownerOfSession(session: Session, signal: AbortSignal): Promise<Account | undefined> {
-    await this.whenReadyFor(session.row, signal);
+    await this.requireRecord(session.row, signal);
     const account = this.accountOf(session.row.user);
     const refusal = this.refusalOfSession(session, account);
     if (refusal !== undefined) throw refusal;
@@ -247,7 +247,7 @@ export class AccountState {
   }
 
   /** Waits for a record. If the watch does not deliver it in time, asks the API server whether it is deleted or the watch is behind. */
-  async #whenReadyRecord({ name, uid }: Pick<Account, 'name' | 'uid'>, signal: AbortSignal, isThere = () => this.#hasHeardOf(name, uid)) {
+  async #requireWatched({ name, uid }: Pick<Account, 'name' | 'uid'>, signal: AbortSignal, isThere = () => this.#hasHeardOf(name, uid)) {
     if (isThere() || (await this.#accounts.watch.until(isThere, seenWithinMs, signal))) return;
     signal.throwIfAborted();
     if (this.#hasHeardOf(name, uid)) return;

@@ -69,7 +69,7 @@ async function refreshSession(
   const { accountState, now } = context;
   const { signal } = ctx.state;
   await accountState.whenReady({ signal });
-  await accountState.whenReadyFor(session.row, signal);
+  await accountState.requireRecord(session.row, signal);
   const refusal = accountState.refusalOfSession(session);
   if (refusal !== undefined) return end(context, ctx, session, refusal);
   if (!isCurrent) return session;

@@ -78,7 +78,7 @@ async function exchanged<T extends Exchanged, R>(context: SessionContext, carrie
   const { accountState } = context;
   const { login, issuer } = carrier;
   const deadline = AbortSignal.timeout(issuerTimeoutMs);
-  await accountState.whenReadyFor({ ...login, createdAt: login.at * 1000 }, deadline);
+  await accountState.requireRecord({ ...login, createdAt: login.at * 1000 }, deadline);
   const checked = accountState.check(carrier);
   if (checked.refusal !== undefined) {
     if (carrier.isOver()) throw checked.refusal;

@@ -70,7 +70,7 @@ export class Listener {
     this.#server.on('clientError', pipelines.fail);
     if (options.offersUpgrade) this.#server.on('upgrade', upgradeListener(handle));
     this.#server.on('checkContinue', (request, response) => {
-      whenRead(request, () => {
+      onFirstRead(request, () => {
         if (!response.headersSent) response.writeContinue();
       });
       pipelines.handle(request, response);
@@ -139,7 +139,7 @@ export class Listener {
 }
 
 /** Calls back when the body of a request is first read: until then the request may be refused, and the body need not be sent. */
-function whenRead(request: IncomingMessage, tell: () => void): void {
+function onFirstRead(request: IncomingMessage, tell: () => void): void {
   const read = request._read;
   request._read = (size) => {
     request._read = read;

@@ -61,8 +61,8 @@ export class KubernetesClient {
   }
 
   /** Waits for the writes of requests under way, at most for that time. */
-  whenWritten(withinMs: number): Promise<void> {
-    return this.#transport.whenWritten(withinMs);
+  drainWrites(withinMs: number): Promise<void> {
+    return this.#transport.drainWrites(withinMs);
   }
 
   /** Aborts all calls and watches. */

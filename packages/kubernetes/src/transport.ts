@@ -205,7 +205,7 @@ export class Transport {
   }
 
   /** Waits for the writes of requests under way, at most for that time. Their callers may have left. */
-  async whenWritten(withinMs: number): Promise<void> {
+  async drainWrites(withinMs: number): Promise<void> {
     const until = performance.now() + withinMs;
     while (this.#writes.size > 0 && performance.now() < until) await sleep(lookMs);
   }

@@ -94,7 +94,7 @@ export class Lister<Row extends ListRow> {
    */
   async list(parameters: ListParameters, signal: AbortSignal, scope?: Scope<Row>): Promise<Page> {
     const { cache } = this.#options;
-    await this.whenReadyFor(parameters, signal, scope);
+    await this.whenReady(signal, parameters, scope);
     // A page behind a token is not requested twice.
     const key = parameters.continue === '' ? this.#pageKey(parameters, scope) : undefined;
     const kept = key === undefined ? undefined : this.#pages.get(key);
@@ -104,20 +104,13 @@ export class Lister<Row extends ListRow> {
     return page;
   }
 
-  /** Waits until the cache can be relied on, and has seen the `resourceVersion` of the request. @throws StatusError 400, 410, 503, 504 */
-  async whenReadyFor(parameters: ListParameters, signal: AbortSignal, scope?: Scope<Row>): Promise<void> {
-    await this.whenReady(signal);
-    const { cache, properties } = this.#options;
-    const { resourceVersion } = parameters;
-    if (resourceVersion === '' || resourceVersion === '0') return;
-    // Invalid parameters are reported before the wait, and not after it or instead of its timeout.
-    await this.#positionAfter(parameters, this.#bound(parseQuery(properties, parameters).fingerprint, scope));
-    await cache.whenReady(resourceVersion, signal);
-  }
-
-  /** Waits until the cache can be relied on. @throws StatusError 503 while the objects are not known */
-  async whenReady(signal: AbortSignal): Promise<void> {
-    const { cache, keyRing } = this.#options;
+  /**
+   * Waits until the cache can be relied on, and has seen the `resourceVersion` of the parameters.
+   *
+   * @throws StatusError 503 while the objects are not known; 400, 410, 504 for the parameters
+   */
+  async whenReady(signal: AbortSignal, parameters?: ListParameters, scope?: Scope<Row>): Promise<void> {
+    const { cache, keyRing, properties } = this.#options;
     // Right after the start, requests wait for the first list instead of a retry by the client.
     if (!cache.isSynced && cache.failure() === undefined) {
       await cache.until(() => cache.isSynced, firstListMs, signal);
@@ -125,6 +118,10 @@ export class Lister<Row extends ListRow> {
     }
     await keyRing.settled();
     if (!this.#isUsable) throw cache.unavailable();
+    if (parameters === undefined || parameters.resourceVersion === '' || parameters.resourceVersion === '0') return;
+    // Invalid parameters are reported before the wait, and not after it or instead of its timeout.
+    await this.#positionAfter(parameters, this.#bound(parseQuery(properties, parameters).fingerprint, scope));
+    await cache.whenReady(parameters.resourceVersion, signal);
   }
 
   /** Returns all rows of a list, on all pages, of one moment. @throws StatusError 400, 503, 504 */
@@ -133,7 +130,7 @@ export class Lister<Row extends ListRow> {
     signal: AbortSignal,
     scope?: Scope<Row>,
   ): Promise<Pick<Selected<Row>, 'rows' | 'resourceVersion'>> {
-    await this.whenReadyFor(parameters, signal, scope);
+    await this.whenReady(signal, parameters, scope);
     return this.#index.select(parameters, scope);
   }
 

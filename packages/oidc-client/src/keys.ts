@@ -29,7 +29,7 @@ const jwk = z.looseObject({ kty: z.string() }).transform(asVerificationKey);
 interface Verification {
   readonly algorithms: readonly string[];
   /** `refuse`: 401 (bearer tokens). `fail`: 503 (tokens whose refusal would end a login). */
-  readonly whenUnread: 'refuse' | 'fail';
+  readonly ifUnread: 'refuse' | 'fail';
 }
 
 /** The public keys of the issuer, from its `jwks_uri` only: never a key that a token contains or refers to. */
@@ -68,7 +68,7 @@ export class IssuerKeys {
    *
    * @throws jose's errors if the token is not valid; StatusError 503 if it cannot be verified
    */
-  async verify(token: string, { algorithms, whenUnread }: Verification): Promise<CompactVerifyResult> {
+  async verify(token: string, { algorithms, ifUnread }: Verification): Promise<CompactVerifyResult> {
     // A read that begins with this call is as recent as the token.
     const isFresh = this.#keys === undefined && this.#reading === undefined;
     const keys = await this.#known();
@@ -76,7 +76,7 @@ export class IssuerKeys {
       return await verifyWith(keys, token, algorithms);
     } catch (error) {
       if (!isOfKeys(error) || isFresh) throw error;
-      const verified = await (whenUnread === 'fail'
+      const verified = await (ifUnread === 'fail'
         ? this.#verifyAgain(token, algorithms)
         : this.#verifyIfNewer(token, algorithms, { keys, error }));
       if (!(error instanceof errors.JWKSNoMatchingKey)) this.#tellOfReusedID(token);

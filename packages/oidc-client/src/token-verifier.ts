@@ -126,7 +126,7 @@ export class TokenVerifier {
   }
 
   async #bearer(token: string): Promise<VerifiedToken> {
-    const expected = { types: ['jwt', 'at+jwt'], algorithms, whenUnread: 'refuse', schema: claimsSchema } as const;
+    const expected = { types: ['jwt', 'at+jwt'], algorithms, ifUnread: 'refuse', schema: claimsSchema } as const;
     const { claims, header } = await this.#verify(token, expected);
     this.#checkAudience(claims);
     return { ...this.#read(claims), isAccessToken: isAccessToken(claims, header) };
@@ -180,7 +180,7 @@ export class TokenVerifier {
   /** Returns the rules for tokens to this client, also logout tokens: they use the algorithms that the issuer announces for ID tokens. */
   async #ofClient() {
     const announced = await this.#discovery.idTokenAlgorithms();
-    return { algorithms: algorithms.filter((algorithm) => announced.includes(algorithm)), whenUnread: 'fail' } as const;
+    return { algorithms: algorithms.filter((algorithm) => announced.includes(algorithm)), ifUnread: 'fail' } as const;
   }
 
   /** Logs the reason of a refusal, which the caller does not learn. */
@@ -218,10 +218,10 @@ export class TokenVerifier {
 
   async #verify<C extends Times>(
     token: string,
-    { types, algorithms, whenUnread, schema }: Expected<C>,
+    { types, algorithms, ifUnread, schema }: Expected<C>,
   ): Promise<{ claims: C; header: JWTHeaderParameters }> {
     const { issuer } = this.#settings;
-    const { payload, protectedHeader: header } = await this.#keys.verify(token, { algorithms, whenUnread }).catch((error: unknown) => {
+    const { payload, protectedHeader: header } = await this.#keys.verify(token, { algorithms, ifUnread }).catch((error: unknown) => {
       throw error instanceof StatusError ? error : unauthorizedBy(error);
     });
     // RFC 7797 section 7: no JWT has an unencoded payload.
@@ -275,7 +275,7 @@ interface Expected<C> {
   /** Values of `typ`, in lower case. */
   types: readonly string[];
   algorithms: readonly string[];
-  whenUnread: 'refuse' | 'fail';
+  ifUnread: 'refuse' | 'fail';
   schema: z.ZodType<C>;
 }
 

@@ -84,7 +84,7 @@ export async function sessionOfLinkingUser(
   await accountState.whenReady({ signal });
   const secret = cookie.read(ctx);
   const session = secret === undefined ? undefined : await sessions.find(secret, source, signal, true);
-  if (session !== undefined) await accountState.whenReadyFor(session.row, signal);
+  if (session !== undefined) await accountState.requireRecord(session.row, signal);
   if (session === undefined || !isOf(session, link) || accountState.refusalOfSession(session) !== undefined) throw invalidSession();
   return session;
 }

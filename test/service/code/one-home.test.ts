@@ -10,6 +10,11 @@ const homes: { what: string; pattern: RegExp; home: string[] }[] = [
     home: [],
   },
   {
+    what: 'the verbs of waiting: `whenSynced` (first list), `whenReady` (a request can be answered), `waitForWrite` (a write is visible)',
+    pattern: /\b(?:when(?!Synced\b|Ready\b)|waitFor(?!Write\b)|waitUntil|until|await)[A-Z]\w*[(<]/,
+    home: [],
+  },
+  {
     what: 'the time that such a wait takes',
     pattern: /\b(seenWithinMs|listedWithinMs|madeWithinMs|toldWithinMs|watchDelayMs) = /,
     home: ['kubernetes/deadline.ts'],

@@ -87,7 +87,7 @@ async function sweepSessions(apiServer: KubernetesClient, now: () => Date): Prom
   store.start();
   revokedTokens.watch.start();
   await store.find(randomUUID(), 'sweep', AbortSignal.timeout(60_000));
-  await revokedTokens.watch.whenSyncedOrMissing(AbortSignal.timeout(60_000));
+  await revokedTokens.watch.whenSynced(AbortSignal.timeout(60_000), { orNotInstalled: true });
   const sweeper = new Sweeper(services, { ...sessionSweep(store, revokedTokens, now), everyMs: 10 });
   sweeper.start();
   await eventually(

@@ -81,7 +81,7 @@ describe('the synchronisation of users with a listing', () => {
     const result = await new ConnectorSync(users, connector, { rules: { maxInvalidPercent: 50, isDryRun: false, isForced }, signal }).run(
       given,
     );
-    await users.waitForWrites(signal);
+    await users.waitForWrite(signal);
     return result;
   };
   const specOf = async (uid: string) => {

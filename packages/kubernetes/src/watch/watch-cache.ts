@@ -113,9 +113,19 @@ export class WatchCache<Row> {
     return this.missing() ?? 'the watch was silent for too long';
   }
 
-  /** Waits until the first list is complete. @throws the reason of the signal if it aborts before */
-  async whenSynced(signal?: AbortSignal): Promise<void> {
-    await (signal === undefined ? this.#synced.promise : abortable(this.#synced.promise, signal));
+  /**
+   * Waits until the first list is complete.
+   *
+   * @param options `orNotInstalled` ends the wait also once the resource is known to be not installed
+   * @throws the reason of the signal if it aborts before
+   */
+  async whenSynced(signal?: AbortSignal, { orNotInstalled = false } = {}): Promise<void> {
+    if (signal === undefined) return this.#synced.promise;
+    if (!orNotInstalled) return abortable(this.#synced.promise, signal);
+    while (this.state === 'pending') {
+      await this.until(() => this.state !== 'pending', longMs, signal);
+      signal.throwIfAborted();
+    }
   }
 
   /** Waits until rows of the version that a caller requests are there. @throws StatusError 504; the reason of the signal if it aborts */
@@ -123,14 +133,6 @@ export class WatchCache<Row> {
     if (await this.until(() => this.hasSeen(resourceVersion), freshnessTimeoutMs, signal)) return;
     signal.throwIfAborted();
     throw resourceVersionTooLarge(resourceVersion, this.#resourceVersion);
-  }
-
-  /** Waits like `whenSynced`, and no longer once the resource is known to be not installed. @throws the reason of the signal */
-  async whenSyncedOrMissing(signal: AbortSignal): Promise<void> {
-    while (this.state === 'pending') {
-      await this.until(() => this.state !== 'pending', longMs, signal);
-      signal.throwIfAborted();
-    }
   }
 
   /** Returns a row. @param key name; `namespace/name` if a resource with namespaces is watched in all of them */
