@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
 import { type JsonText, jsonText, preparedJson } from '@atrium/http/json-answers.ts';
+import { staticPathsIn } from '@atrium/http/static/directory.ts';
+import { StaticFiles, type Timer } from '@atrium/http/static/files.ts';
 import type { Logger } from 'pino';
 import type { Config } from '../config/schema.ts';
 import type { ConsolePlugins } from '../plugins/console-plugins.ts';
 import { mergePolicy } from '../plugins/content-security-policy.ts';
 import type { Feature, Services } from '../services.ts';
-import { staticPathsIn } from '../static/static-directory.ts';
-import { StaticFiles, type Timer } from '../static/static-files.ts';
 import type { Brand } from './brand.ts';
 import { ConfigMaps } from './config-maps.ts';
 import { Environment, mergeVariables, publicVariables, type Variables, type Visible } from './environment.ts';
@@ -48,7 +48,7 @@ export function createConsole(services: Services, { consolePlugins, environment,
     Object.entries(envs),
   );
   const variables = new Environment(configMaps, base, config.console.envsConfigMap);
-  const staticFiles = new StaticFiles(services, timer);
+  const staticFiles = new StaticFiles(log, { ...config.console.static, recurveIndex: config.console.recurveIndex, basePath }, timer);
 
   const environmentText = memoizedByObject<Variables>(environmentJson);
   const modulesText = perBuild(staticFiles, (build) =>

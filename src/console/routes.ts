@@ -6,13 +6,13 @@ import type { Caller } from '@atrium/http/caller.ts';
 import { type JsonText, sendJsonText } from '@atrium/http/json-answers.ts';
 import { atMost } from '@atrium/http/limits/bounded-cache.ts';
 import { type AnswerDescription, bytes, compressed, type Operation, operation } from '@atrium/http/operation.ts';
+import { sendOtherBuild, sendStaticFile } from '@atrium/http/static/answer.ts';
+import type { StaticFiles } from '@atrium/http/static/files.ts';
+import { staticPath } from '@atrium/http/static/set.ts';
 import { unknownPath } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
-import { sendOtherBuild, sendStaticFile } from '../static/static-answer.ts';
-import type { StaticFiles } from '../static/static-files.ts';
-import { staticPath } from '../static/static-set.ts';
 import type { ConfigMapImages } from './images.ts';
 import { envVarsSchema, languagesSchema, modulesSchema, pluginFilesSchema } from './schema.ts';
 

@@ -7,11 +7,13 @@ import { reportRefusals } from '@atrium/http/limits/reports.ts';
 import { receivedCode } from '@atrium/http/middleware/request-state.ts';
 import type { Preparation } from '@atrium/http/operation.ts';
 import { cutWhenStuck, requestBody } from '@atrium/http/slow-clients.ts';
+import { relay } from '@atrium/http/tunnel.ts';
 import { type Upgrade, upgradeOf } from '@atrium/http/upgrade.ts';
 import { type Lasting, whilePermitted } from '@atrium/http/while-permitted.ts';
 import type { PassedAnswer } from '@atrium/kubernetes/caller-passage.ts';
 import { gathered, isJson, withErrorEvent } from '@atrium/kubernetes/forward.ts';
 import type { PassedCall } from '@atrium/kubernetes/passage.ts';
+import { accessOf, compactSearch, isTrue, requestedAccess, type Target, targetOf } from '@atrium/kubernetes/request-target.ts';
 import { forbidden, type StatusError } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
 import { auditCaller, auditView } from '../audit/audit.ts';
@@ -19,8 +21,6 @@ import type { Services } from '../services.ts';
 import { answerWith, switchedHeaders } from './answer.ts';
 import { Recording } from './recording.ts';
 import { checkRequest, isRead, withoutTokenSecret } from './rules.ts';
-import { accessOf, compactSearch, isTrue, requestedAccess, type Target, targetOf } from './target.ts';
-import { relay } from './tunnel.ts';
 
 /** Bound of the API server. */
 export const maxBodyBytes = 3 * 1024 * 1024;

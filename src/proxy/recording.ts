@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import type { AuditEvent } from '@atrium/audit-store/event.ts';
 import { actorOf, type Caller } from '@atrium/http/caller.ts';
 import { receivedCode } from '@atrium/http/middleware/request-state.ts';
+import { isTrue, requestedAccess, type Target, type TargetResource } from '@atrium/kubernetes/request-target.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
 import { auditOrigin } from '../audit/audit.ts';
 import type { AuditIntake } from '../audit/audit-intake.ts';
 import { isRead } from './rules.ts';
-import { isTrue, requestedAccess, type Target, type TargetResource } from './target.ts';
 
 /** Members of answers that an event tells. */
 const named = z.object({ metadata: z.object({ name: z.string() }) });

@@ -5,12 +5,12 @@ import { actorOf, type Caller, type Viewing } from '@atrium/http/caller.ts';
 import { requestBody } from '@atrium/http/slow-clients.ts';
 import { viewWriteHeader, viewWriteOf } from '@atrium/http/view-headers.ts';
 import type { PassedCall } from '@atrium/kubernetes/passage.ts';
+import type { Target, TargetResource } from '@atrium/kubernetes/request-target.ts';
 import { badRequest, StatusError, unknownPath } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
 import type { Config } from '../config/schema.ts';
 import type { Services } from '../services.ts';
 import { isWrite, requireSensitiveWrite, sensitiveWriteOf } from '../step-up/sensitive-writes.ts';
-import type { Target, TargetResource } from './target.ts';
 
 type ProxyRules = Config['kubernetes']['proxy'];
 

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
-import { endSoon } from '@atrium/http/upgrade.ts';
-import { refusalOf } from '@atrium/http/while-permitted.ts';
+import { endSoon } from './upgrade.ts';
 import { closingFrames, WebSocketPings } from './websocket.ts';
+import { refusalOf } from './while-permitted.ts';
 
 export interface Tunnel {
   client: Socket;
@@ -21,7 +21,7 @@ export interface Tunnel {
 
 /** Bytes in each direction. */
 export interface Carried {
-  /** Bytes to the API server. */
+  /** Bytes to the upstream. */
   sent: number;
   received: number;
 }

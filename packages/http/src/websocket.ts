@@ -8,7 +8,7 @@ const ping = Buffer.concat([Buffer.from([0x89, payload.length]), payload]);
 const pongLength = 2 + 4 + payload.length;
 
 /**
- * Pings the client of a WebSocket between the frames of the API server, so that no proxy on the way sees a silent connection. The pongs
+ * Pings the client of a WebSocket between the frames of the server, so that no proxy on the way sees a silent connection. The pongs
  * are removed: they would keep an unused terminal open beyond its idle timeout.
  */
 export class WebSocketPings {
@@ -53,7 +53,7 @@ export class WebSocketPings {
     if (this.#isDue) this.#ping();
   }
 
-  /** Returns the client's bytes without pongs, for the API server. */
+  /** Returns the client's bytes without pongs, for the server. */
   withoutPongs(chunk: Buffer): Buffer[] {
     return this.#fromClient.take(chunk);
   }

@@ -1,9 +1,9 @@
 import type { ViewedAccess } from '@atrium/http/caller.ts';
 import { type Upgrade, upgradeOf } from '@atrium/http/upgrade.ts';
-import type { ResourceAccess } from '@atrium/kubernetes/access.ts';
 import { badRequest, unknownPath } from '@atrium/objects/status.ts';
 import { percentDecoded } from '@atrium/objects/validation.ts';
 import type { Context } from 'koa';
+import type { ResourceAccess } from './access.ts';
 
 /** The resource of an API server path, parsed like the API server's RequestInfo. */
 export interface TargetResource {

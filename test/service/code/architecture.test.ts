@@ -91,8 +91,7 @@ const allowed: ImportTable = {
   },
   access: { values: ['lists', 'kubernetes', 'http', 'objects'], types: ['services.ts'] },
   meta: { values: ['kubernetes', 'audit', 'http', 'config', 'objects'], types: ['services.ts'] },
-  console: { values: ['static', 'plugins', 'kubernetes', 'http', 'objects'], types: ['services.ts', 'config'] },
-  static: { values: ['http', 'objects'], types: ['services.ts'] },
+  console: { values: ['plugins', 'kubernetes', 'http', 'objects'], types: ['services.ts', 'config'] },
   plugins: { values: ['kubernetes', 'http', 'objects'], types: ['services.ts'] },
   proxy: { values: ['kubernetes', 'step-up', 'audit', 'http', 'objects'], types: ['services.ts', 'config', 'audit-store'] },
   tokens: {

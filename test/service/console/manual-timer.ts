@@ -1,4 +1,4 @@
-import type { Timer } from '../../../src/static/static-files.ts';
+import type { Timer } from '@atrium/http/static/files.ts';
 
 /** A clock that only the test moves. */
 export class ManualTimer implements Timer {

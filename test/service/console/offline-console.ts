@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import type { Timer } from '@atrium/http/static/files.ts';
 import { createLog } from '@atrium/http/telemetry/log.ts';
 import { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { KubernetesClient } from '@atrium/kubernetes/kubernetes-client.ts';
@@ -10,7 +11,6 @@ import { parseConfig } from '../../../src/config/load.ts';
 import { basePathOf } from '../../../src/config/schema.ts';
 import { createConsole } from '../../../src/console/console.ts';
 import { watchConsolePlugins } from '../../../src/plugins/plugins.ts';
-import type { Timer } from '../../../src/static/static-files.ts';
 import { servicesOf } from '../../support/services.ts';
 
 /** Creates a directory with these files, within a temporary one that also contains `outside`. */

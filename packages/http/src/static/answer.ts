@@ -1,11 +1,11 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import { isNotModified } from '@atrium/http/middleware/representation.ts';
 import { rangeNotSatisfiable, unknownPath } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
-import type { StaticContent } from './static-directory.ts';
-import { type Compression, isPinned, type StaticFile } from './static-set.ts';
+import { isNotModified } from '../middleware/representation.ts';
+import type { StaticContent } from './directory.ts';
+import { type Compression, isPinned, type StaticFile } from './set.ts';
 
 /** First and last byte, inclusive. */
 interface ByteRange {

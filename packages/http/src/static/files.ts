@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
-import type { Services } from '../services.ts';
-import { fingerprintOf } from './static-directory.ts';
-import { isPinned, noFiles, readStaticSet, type StaticFile, type StaticSet } from './static-set.ts';
+import type { Logger } from 'pino';
+import { fingerprintOf } from './directory.ts';
+import { isPinned, noFiles, readStaticSet, type StaticFile, type StaticSet } from './set.ts';
 
 /** Clock and sleep for periodic checks. Tests bring their own. */
 export interface Timer {
@@ -25,9 +25,22 @@ const lookEveryMs = 20_000;
 /** Delay between two equal fingerprints after which a set is complete. */
 const settleMs = 2_000;
 
-/** The static files of the console. A change of the directory replaces the complete set or nothing. */
+export interface StaticFilesOptions {
+  directory: string;
+  /** Name of the file that answers for its directory. */
+  fallback: string;
+  /** True if the nearest index above a missing page replaces it, and not that of the root. */
+  recurveIndex: boolean;
+  /** Milliseconds for which replaced files are served. */
+  keepPrevious: number;
+  /** '' or without its trailing slash. */
+  basePath: string;
+}
+
+/** Static files of a directory, of which a change replaces the complete set or nothing. */
 export class StaticFiles {
-  readonly #services: Services;
+  readonly #log: Logger;
+  readonly #options: StaticFilesOptions;
   readonly #timer: Timer;
   readonly #directory: string;
   readonly #stopping = new AbortController();
@@ -39,9 +52,10 @@ export class StaticFiles {
   #fingerprint: string | undefined;
   #failure: string | undefined = 'not read yet';
 
-  constructor(services: Services, timer: Timer = systemTimer) {
-    const { directory, keepPrevious } = services.config.console.static;
-    this.#services = services;
+  constructor(log: Logger, options: StaticFilesOptions, timer: Timer = systemTimer) {
+    const { directory, keepPrevious } = options;
+    this.#log = log;
+    this.#options = options;
     this.#timer = timer;
     this.#directory = directory;
     if (keepPrevious > 0)
@@ -56,7 +70,6 @@ export class StaticFiles {
 
   /** Loads the files. Never throws: without them other operations still work, and `/readyz` reports the failure. */
   async load(): Promise<void> {
-    const { log } = this.#services;
     const directory = this.#directory;
     try {
       const fingerprint = await fingerprintOf(directory);
@@ -65,7 +78,7 @@ export class StaticFiles {
       if ((await fingerprintOf(directory)) === fingerprint) this.#fingerprint = fingerprint;
     } catch (error) {
       this.#failure = 'the directory cannot be read';
-      log.error({ directory, err: error }, 'static files could not be read');
+      this.#log.error({ directory, err: error }, 'static files could not be read');
     }
   }
 
@@ -99,7 +112,7 @@ export class StaticFiles {
     const segments = path.split('/').filter((segment) => segment !== '');
     if (this.#set.directories.has(segments.join('/'))) return this.#indexOf(segments);
     if (this.#isFileName(segments) || !wantsPage()) return undefined;
-    if (!this.#services.config.console.recurveIndex) return this.#indexOf([]);
+    if (!this.#options.recurveIndex) return this.#indexOf([]);
     for (let length = segments.length - 1; length >= 0; length -= 1) {
       const index = this.#indexOf(segments.slice(0, length));
       if (index !== undefined) return index;
@@ -114,18 +127,17 @@ export class StaticFiles {
   }
 
   #indexOf(directory: readonly string[]): StaticFile | undefined {
-    return this.#set.files.get([...directory, this.#services.config.console.static.fallback].join('/'));
+    return this.#set.files.get([...directory, this.#options.fallback].join('/'));
   }
 
   async #run(signal: AbortSignal): Promise<void> {
-    const { log } = this.#services;
     while (!signal.aborted) {
       try {
         await this.#timer.sleep(lookEveryMs, signal);
         await this.#look(signal);
       } catch (error) {
         if (!signal.aborted)
-          log.warn({ directory: this.#directory, err: error }, 'static files could not be reread, the previous ones are served');
+          this.#log.warn({ directory: this.#directory, err: error }, 'static files could not be reread, the previous ones are served');
       }
     }
   }
@@ -152,11 +164,10 @@ export class StaticFiles {
   }
 
   #read(): Promise<StaticSet> {
-    return readStaticSet(this.#directory, this.#services.basePath, memoryLimit);
+    return readStaticSet(this.#directory, this.#options.basePath, memoryLimit);
   }
 
   #replace(set: StaticSet): void {
-    const { log } = this.#services;
     const directory = this.#directory;
     for (const [path, file] of this.#set.files) {
       if (!set.files.has(path) && isPinned(path) && isHeld(file)) this.#previous?.set(path, file);
@@ -164,8 +175,8 @@ export class StaticFiles {
     for (const path of set.files.keys()) this.#previous?.delete(path);
     this.#set = set;
     this.#failure = undefined;
-    log.info({ directory, files: set.files.size, kept: this.#previous?.size ?? 0 }, 'static files loaded');
-    if (set.unreadable.length > 0) log.warn({ directory, files: set.unreadable.slice(0, 20) }, 'unreadable static files ignored');
+    this.#log.info({ directory, files: set.files.size, kept: this.#previous?.size ?? 0 }, 'static files loaded');
+    if (set.unreadable.length > 0) this.#log.warn({ directory, files: set.unreadable.slice(0, 20) }, 'unreadable static files ignored');
   }
 }
 

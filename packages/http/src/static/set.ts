@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
-import { immutable, isHashedName } from '@atrium/http/middleware/representation.ts';
-import { reservedPath } from '@atrium/http/router.ts';
 import { badRequest, unknownPath } from '@atrium/objects/status.ts';
 import { percentDecoded } from '@atrium/objects/validation.ts';
 import { contentType } from 'mime-types';
-import { readStaticDirectory, type StaticContent, type StaticTree } from './static-directory.ts';
+import { immutable, isHashedName } from '../middleware/representation.ts';
+import { reservedPath } from '../router.ts';
+import { readStaticDirectory, type StaticContent, type StaticTree } from './directory.ts';
 
 /** Segments that another decoding would change: never a page. */
 const encodedTwice = /%[0-9a-f]{2}/i;
