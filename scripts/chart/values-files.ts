@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { profiles } from '../../src/config/profiles.ts';
 import { writtenDefaults } from '../../src/config/reference.ts';
 import { configSchema } from '../../src/config/schema.ts';
+import { sizeMessage, sizePattern } from '../../src/config/units.ts';
 import { valuesSchema } from './values.ts';
 import { type ValueComment, valueComments } from './values-comments.ts';
 
@@ -19,11 +20,12 @@ export function valuesSchemaFile(): string {
   const schema: JsonSchema = z.toJSONSchema(valuesSchema, {
     io: 'input',
     target: 'draft-7',
-    override({ jsonSchema }) {
+    override({ zodSchema, jsonSchema }) {
       // Helm reports the names of members at the path of another value.
       const { propertyNames: names, additionalProperties: members } = jsonSchema;
-      if (typeof names === 'object' && names.pattern !== undefined && members !== undefined) {
-        jsonSchema.patternProperties = { [names.pattern]: members };
+      const pattern = typeof names === 'object' ? (names.if as JsonSchema | undefined)?.pattern : undefined;
+      if (pattern !== undefined && members !== undefined) {
+        jsonSchema.patternProperties = { [pattern]: members };
         jsonSchema.additionalProperties = false;
         delete jsonSchema.propertyNames;
       }
@@ -31,8 +33,12 @@ export function valuesSchemaFile(): string {
       if (jsonSchema.title === 'size')
         jsonSchema.anyOf = [
           { type: 'integer', minimum: 0 },
-          { type: 'string', pattern: sizePattern },
+          { type: 'string', ...inWords(sizeFormat) },
         ];
+      if (jsonSchema.pattern === undefined) return;
+      const { pattern: format, ...others } = jsonSchema;
+      for (const key of ['pattern', 'format']) delete jsonSchema[key];
+      Object.assign(jsonSchema, others, inWords({ pattern: format, message: messageOf(zodSchema) }));
     },
   });
   for (const { path, comment } of valueComments(read('values.yaml'))) {
@@ -40,8 +46,11 @@ export function valuesSchemaFile(): string {
     if (at === undefined) throw new Error(`values.yaml: ${path.join('.')} is not in scripts/chart/values.ts`);
     at.description = comment;
   }
-  return `${JSON.stringify(schema, null, 2)}\n`;
+  return `${JSON.stringify(schema, null, 2).replaceAll(expandedFormat, '"if": { "pattern": $1 }, "else": { "const": $2 }')}\n`;
 }
+
+/** A format takes one line of the file. */
+const expandedFormat = /"if": \{\s+"pattern": (.*)\s+\},\s+"else": \{\s+"const": (.*)\s+\}/g;
 
 /** Returns files/defaults.yaml: the defaults of all settings, for templates that depend on settings. */
 export const defaultsFile = (): string =>
@@ -51,7 +60,29 @@ export const defaultsFile = (): string =>
 export const profilesFile = (): string =>
   `# Settings of the profiles, made by \`npm run chart\` from src/config.\n${stringify(profiles, { aliasDuplicateObjects: false })}`;
 
-const sizePattern = '^\\d{1,12}(KiB|MiB|GiB)?$';
+interface Format {
+  pattern: string;
+  /** The sentence by which the service refuses another text. */
+  message: string;
+}
+
+/** Helm prints a pattern as it is, and a constant in words: `value must be 'a duration such as 30s'`. */
+function inWords({ pattern, message }: Format): JsonSchema {
+  const [, words] = /^must be (.+)$/.exec(message) ?? [];
+  if (words === undefined) throw new Error(`the message of ${pattern} does not begin with "must be": ${message}`);
+  return { if: { pattern }, else: { const: words } };
+}
+
+/** Texts of which each format refuses one. */
+const wrongTexts = ['\0 \0', '/\0', ''];
+
+/** Returns the message of a format for a text that it refuses. */
+function messageOf(schema: z.core.$ZodType): string {
+  const [issue] = wrongTexts.flatMap((text) => z.safeParse(schema, text).error?.issues ?? []);
+  return issue?.message ?? '';
+}
+
+const sizeFormat: Format = { pattern: sizePattern.source, message: sizeMessage };
 
 function propertyOf(schema: JsonSchema | undefined, key: string): JsonSchema | undefined {
   const property = schema?.properties?.[key];

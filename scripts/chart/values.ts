@@ -23,16 +23,19 @@ const text = () => z.string();
 const count = () => z.number().int().min(0);
 const port = () => z.number().int().min(1).max(65_535);
 /** Kubernetes names. The API server checks the finer rules. */
-const objectName = () => z.string().regex(/^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?)?$/);
+const objectName = () =>
+  z
+    .string()
+    .regex(/^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?)?$/, 'must be the name of an object: lower-case letters, digits, hyphens and dots');
 /** Parts of Kubernetes objects: their members are named, and the API server checks the contents. */
 const anything = () => z.unknown().optional();
 /** GEP-2257. */
 const gatewayDuration = () =>
   z
     .string()
-    .regex(/^([0-9]{1,5}(h|m|s|ms)){1,4}$/)
+    .regex(/^([0-9]{1,5}(h|m|s|ms)){1,4}$/, 'must be a duration of the Gateway API such as 30s or 1h')
     .nullish();
-const numberOrPercent = () => z.union([count(), z.string().regex(/^\d{1,3}%$/)]);
+const numberOrPercent = () => z.union([count(), z.string().regex(/^\d{1,3}%$/, 'must be a percentage such as 25%')]);
 
 const probe = () =>
   z.strictObject({
@@ -85,10 +88,10 @@ export const valuesSchema = z.strictObject({
   commonLabels: labels(),
   commonAnnotations: annotations(),
   image: z.strictObject({
-    registry: z.string().regex(/^([a-zA-Z0-9][-a-zA-Z0-9.]*(:\d{1,5})?)?$/),
-    repository: z.string().regex(/^[a-z0-9][-a-zA-Z0-9._:/]*$/),
-    tag: z.string().regex(/^[-\w.]{0,128}$/),
-    digest: z.string().regex(/^(sha256:[0-9a-f]{64})?$/),
+    registry: z.string().regex(/^([a-zA-Z0-9][-a-zA-Z0-9.]*(:\d{1,5})?)?$/, 'must be a registry such as registry.example.com:5000'),
+    repository: z.string().regex(/^[a-z0-9][-a-zA-Z0-9._:/]*$/, 'must be a repository such as team/atrium'),
+    tag: z.string().regex(/^[-\w.]{0,128}$/, 'must be a tag: at most 128 letters, digits, hyphens, dots and underscores'),
+    digest: z.string().regex(/^(sha256:[0-9a-f]{64})?$/, 'must be a digest: sha256: and 64 hexadecimal digits in lower case'),
     pullPolicy: z.enum(['Always', 'IfNotPresent', 'Never']),
   }),
   imagePullSecrets: z.array(z.strictObject({ name: objectName().min(1) })),
@@ -181,13 +184,19 @@ export const valuesSchema = z.strictObject({
     procMount: text().optional(),
     capabilities: z.strictObject({ add: z.array(text()).optional(), drop: z.array(text()).optional() }).optional(),
   }),
-  extraEnv: z.array(z.strictObject({ name: z.string().regex(/^[^=\s]+$/), value: text().optional(), valueFrom: anything() })),
+  extraEnv: z.array(
+    z.strictObject({
+      name: z.string().regex(/^[^=\s]+$/, 'must be the name of a variable, without = and blanks'),
+      value: text().optional(),
+      valueFrom: anything(),
+    }),
+  ),
   envFrom: z.array(z.strictObject({ prefix: text().optional(), configMapRef: anything(), secretRef: anything() })),
   extraVolumes: z.array(z.looseObject({ name: objectName().min(1) })),
   extraVolumeMounts: z.array(
     z.strictObject({
       name: objectName().min(1),
-      mountPath: z.string().regex(/^\/[^:]*$/),
+      mountPath: z.string().regex(/^\/[^:]*$/, 'must be an absolute path without a colon'),
       readOnly: z.boolean().optional(),
       recursiveReadOnly: text().optional(),
       subPath: text().optional(),
@@ -251,7 +260,10 @@ export const valuesSchema = z.strictObject({
         host: routedHost(),
         paths: z
           .array(
-            z.strictObject({ path: z.string().regex(/^\//), pathType: z.enum(['Prefix', 'Exact', 'ImplementationSpecific']).optional() }),
+            z.strictObject({
+              path: z.string().regex(/^\//, 'must be a path that begins with /'),
+              pathType: z.enum(['Prefix', 'Exact', 'ImplementationSpecific']).optional(),
+            }),
           )
           .optional(),
       }),
@@ -300,7 +312,10 @@ export const valuesSchema = z.strictObject({
       enabled: z.boolean(),
       namespace: objectName(),
       labels: labels(),
-      alertLabels: z.record(z.string().regex(/^[a-zA-Z_][a-zA-Z0-9_]*$/), z.string()),
+      alertLabels: z.record(
+        z.string().regex(/^[a-zA-Z_][a-zA-Z0-9_]*$/, 'must be a label of Prometheus: letters, digits and underscores'),
+        z.string(),
+      ),
     }),
     dashboard: z.strictObject({ enabled: z.boolean(), namespace: objectName(), labels: labels(), annotations: annotations() }),
   }),

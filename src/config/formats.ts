@@ -69,7 +69,7 @@ export const httpURL = () =>
 /** @see https://www.rfc-editor.org/rfc/rfc3986#section-3 */
 export const httpURLWithoutQuery = () =>
   z
-    .url({ protocol: /^https?$/, error: 'must be an absolute http or https URL' })
+    .url({ protocol: /^https?$/, error: 'must be an absolute http or https URL without user, query and fragment' })
     .refine((text) => !/[?#@]/.test(text), 'must hold no user, query or fragment')
     .meta({ pattern: patterns.httpWithoutQuery });
 

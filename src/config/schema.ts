@@ -151,7 +151,7 @@ const consoleSection = z.strictObject({
   assetsHostPath: z.string().optional().describe('Passed to the console unchanged. Default: `console.static.directory`.'),
   assetsURLPath: z
     .string()
-    .regex(/^\/(.*\/)?$/, 'must begin and end with /')
+    .regex(/^\/(.*\/)?$/, 'must be a path that begins and ends with /')
     .optional()
     .describe('URL path of the assets. Default: the base path.'),
   environment: z

@@ -11,11 +11,14 @@ export const duration = () =>
     .transform((text) => Number.parseInt(text, 10) * factors[text.replace(/^\d+/, '') as keyof typeof factors])
     .meta({ title: 'duration' });
 
+export const sizePattern = /^\d{1,12}(KiB|MiB|GiB)?$/;
+export const sizeMessage = 'must be a size such as 65536, 512KiB or 1MiB';
+
 /** Parses `1MiB`, `512KiB` or plain bytes to bytes. */
 export const size = () =>
   z
     .union([z.number().int().nonnegative().transform(String), z.string()])
-    .pipe(z.string().regex(/^\d{1,12}(KiB|MiB|GiB)?$/, 'must be a size such as 65536, 512KiB or 1MiB'))
+    .pipe(z.string().regex(sizePattern, sizeMessage))
     .transform((text) => Number.parseInt(text, 10) * sizes[text.replace(/^\d+/, '') as keyof typeof sizes])
     .meta({ title: 'size' });
 

@@ -153,8 +153,11 @@ export const usersSection = z.strictObject({
     .describe('Directories of users, whose passwords are valid at the embedded issuer.'),
   v1List: z
     .strictObject({
-      deprecatedAt: z.iso.date().default('2026-01-01').describe('Start of the deprecation of `GET /auth/v1/users`.'),
-      sunset: z.iso.date().optional().describe('Date of the removal of `GET /auth/v1/users`, if known.'),
+      deprecatedAt: z.iso
+        .date('must be a date such as 2027-01-31')
+        .default('2026-01-01')
+        .describe('Start of the deprecation of `GET /auth/v1/users`.'),
+      sunset: z.iso.date('must be a date such as 2027-01-31').optional().describe('Date of the removal of `GET /auth/v1/users`, if known.'),
     })
     .prefault({}),
 });

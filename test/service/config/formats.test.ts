@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { valuesSchema } from '../../../scripts/chart/values.ts';
 import { chartDirectory } from '../../../scripts/chart/values-files.ts';
 import { cronSchedule, optionalEmailAddress, searchFilter } from '../../../src/config/formats.ts';
-import { ConfigError, parseConfig } from '../../../src/config/load.ts';
+import { ConfigError, type Problem, parseConfig } from '../../../src/config/load.ts';
 import { wrongFilters, wrongMembers, wrongSettings, wrongValues } from './wrong-values.ts';
 
 type Tree = Record<string, unknown>;
@@ -27,15 +27,17 @@ function treeOf(values: Readonly<Record<string, unknown>>, base: Tree = {}): Tre
 const pick = (table: Readonly<Record<string, readonly unknown[]>>, round: number) =>
   Object.fromEntries(Object.entries(table).map(([path, values]) => [path, values[round]]));
 
-function refusedBy(settings: Tree): string[] {
+function problemsOf(settings: Tree): readonly Problem[] {
   try {
     parseConfig({ yaml: JSON.stringify(settings) });
   } catch (error) {
-    if (error instanceof ConfigError) return error.problems.map(({ path }) => path);
+    if (error instanceof ConfigError) return error.problems;
     throw error;
   }
   return [];
 }
+
+const refusedBy = (settings: Tree): string[] => problemsOf(settings).map(({ path }) => path);
 
 const isBelow = (path: string) => (problem: string) => problem === path || problem.startsWith(`${path}[`) || problem.startsWith(`${path}.`);
 
@@ -45,7 +47,7 @@ const free =
 
 const node = z.looseObject({
   type: z.unknown().optional(),
-  pattern: z.string().optional(),
+  if: z.object({ pattern: z.string() }).optional(),
   enum: z.array(z.unknown()).optional(),
   const: z.unknown().optional(),
   allOf: z.array(z.unknown()).optional(),
@@ -57,8 +59,18 @@ const node = z.looseObject({
 
 /** Paths of texts that a schema accepts whatever they are. */
 function unbounded(schema: unknown, path: string): string[] {
-  const { type, pattern, enum: values, const: value, allOf, anyOf = [], properties = {}, items, additionalProperties } = node.parse(schema);
-  const isOpen = type === 'string' && pattern === undefined && values === undefined && value === undefined && allOf === undefined;
+  const {
+    type,
+    if: format,
+    enum: values,
+    const: value,
+    allOf,
+    anyOf = [],
+    properties = {},
+    items,
+    additionalProperties,
+  } = node.parse(schema);
+  const isOpen = type === 'string' && format === undefined && values === undefined && value === undefined && allOf === undefined;
   return [
     ...(isOpen ? [path] : []),
     ...Object.entries(properties).flatMap(([key, child]) => unbounded(child, `${path}.${key}`)),
@@ -78,6 +90,12 @@ describe('the formats of settings and values', () => {
         expect(Object.keys(wrong).filter((path) => !refused.some(isBelow(path)))).to.deep.equal([]);
       });
 
+    it(`tell a wrong setting the form that it must have, round ${round + 1}`, () => {
+      const messages = [wrongSettings, wrongMembers, wrongFilters].flatMap((table) => problemsOf(treeOf(pick(table, round))));
+
+      expect(messages.filter(({ message }) => /pattern|^Invalid (?!input|option)|[\\^]/.test(message))).to.deep.equal([]);
+    });
+
     it(`refuse wrong values of the chart at their paths, round ${round + 1}`, () => {
       const wrong = pick(wrongValues, round);
       const values = treeOf(wrong, parse(readFileSync(new URL('values.yaml', chartDirectory), 'utf8')));
@@ -91,6 +109,12 @@ describe('the formats of settings and values', () => {
     const schema = JSON.parse(readFileSync(new URL('values.schema.json', chartDirectory), 'utf8'));
 
     expect(unbounded(schema, '').filter((path) => !free.test(path))).to.deep.equal([]);
+  });
+
+  it('are refused by the chart in words: Helm prints a pattern as it is', () => {
+    const schema = readFileSync(new URL('values.schema.json', chartDirectory), 'utf8').replaceAll(/\s+/g, ' ');
+
+    expect(schema.match(/.{40}"pattern": /g)?.filter((place) => !/"if": \{ "pattern": $/.test(place))).to.deep.equal([]);
   });
 
   it('need no lookahead, which Helm does not have', () => {
