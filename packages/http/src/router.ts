@@ -21,11 +21,14 @@ export interface RouterOptions {
   onForbidden?: ((ctx: Context, caller: Caller, error: StatusError) => void) | undefined;
 }
 
-/** Prefixes of the API, where an unknown path is a 404 Status. All other paths belong to the static files. */
-export const reservedPath = /^\/(api|apis|auth|openapi|plugins)(\/|$)/;
+/**
+ * Prefixes of the API, where an unknown path is a 404 Status. All other paths belong to the static files, and so does `/plugins` itself,
+ * which users type as the address of a page.
+ */
+export const reservedPath = /^\/(?:(?:api|apis|auth|openapi)(?:\/|$)|plugins\/.)/;
 
 /** Paths of `/{*subpath}`. */
-const unreservedPath = /^\/(?!(?:api|apis|auth|openapi|plugins)(?:\/|$)).*$/;
+const unreservedPath = new RegExp(`^(?!${reservedPath.source.slice(1)})/.*$`);
 
 /** Routes requests to operations: method and path, credential, input, handler, in this order. */
 export function routeOperations(options: RouterOptions): Middleware {

@@ -111,4 +111,14 @@ describe('HandleStaticFiles, the paths', () => {
     }
     expect((await get('/api-guide.txt')).status).to.equal(200);
   });
+
+  it('answers /plugins, which users type, with the console for browsers and with a Status for programs', async () => {
+    for (const target of ['/plugins', '/plugins/']) {
+      const page = await rawGet(server.port, target, 'GET', 'Accept: text/html\r\n');
+      expect([page.status, page.body], target).to.deep.equal([200, '<!doctype html><title>root</title>']);
+      const answer = await rawGet(server.port, target, 'GET', 'Accept: application/json\r\n');
+      expect(answer.status, target).to.equal(404);
+      expect(JSON.parse(answer.body), target).to.include({ kind: 'Status', code: 404 });
+    }
+  });
 });

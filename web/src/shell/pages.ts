@@ -88,6 +88,7 @@ const routes: readonly Route[] = [
   },
   // Paths below /plugins belong to the service.
   { pattern: '/extensions', title: 'plugins.title', load: () => import('../pages/plugins/plugins') },
+  { pattern: '/plugins', title: 'plugins.title', load: () => import('../pages/plugins/plugins') },
   { pattern: '/x/:plugin/:path*', title: 'plugins.title', load: () => import('../pages/plugin/plugin') },
   { pattern: '/about', title: 'about.title', load: () => import('../pages/about/about') },
 ];
