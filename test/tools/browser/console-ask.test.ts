@@ -49,6 +49,7 @@ describe('"Ask for it" in the console', () => {
   const visitor = forSuite(async () => new Visitor(await browser.newContext({ ignoreHTTPSErrors: true })), needsNoStop);
   const page = forSuite(() => visitor.openTab(), needsNoStop);
   const dialog = () => page.getByRole('dialog', { name: 'Ask for access' });
+  const told = (text: string | RegExp) => page.locator('.toast', { hasText: text });
   const more = () => page.locator('.page-head').getByRole('button', { name: 'More' });
   const askItem = (action: string) => page.getByRole('menuitem', { name: `Ask for it: ${action}` });
   const field = (label: string) => dialog().getByLabel(label, { exact: true });
@@ -143,15 +144,13 @@ describe('"Ask for it" in the console', () => {
     await field('Ticket').fill('SHOP-12');
     await field('For how long').selectOption('2 hours');
     await press(page, 'Ask');
-    await dialog().getByText('Your request waits for one approval.').waitFor();
+    await dialog().waitFor({ state: 'detached' });
+    await told('Your request waits for one approval.').waitFor();
     const [request] = await stored();
     expect(request?.spec).to.deep.include({
       ...{ policy: { ...(request?.spec.policy as object), name: 'shop-debug' }, roleRef: 'edit', namespaces: ['shop'] },
       ...{ durationSeconds: 7200, reason: 'the web server hangs since 11:00', ticket: 'SHOP-12' },
     });
-    const address = `/requests/${request?.metadata.name}`;
-    expect(await dialog().getByRole('link', { name: 'Open the request' }).getAttribute('href')).to.equal(address);
-    await press(page, 'Close');
     await more().click();
     await page.getByRole('menuitem', { name: 'Requested: Restart' }).waitFor();
 
@@ -178,20 +177,37 @@ describe('"Ask for it" in the console', () => {
     await untilCount(() => askItem('Restart'), 1);
   });
 
-  it('tells in the open dialog that the role has begun', async () => {
+  it('replaces the message about the wait by the message about the decision', async () => {
     await askItem('Restart').click();
     await field('Ticket').fill('SHOP-13');
     await field('Reason').fill('the web server hangs again');
     await press(page, 'Ask');
-    await dialog().getByText('Your request waits for one approval.').waitFor();
+    await told('Your request waits for one approval.').waitFor();
     const name = (await stored()).find(({ status }) => status?.phase === 'Pending')?.metadata.name;
 
     const requests = new SessionRequests(service);
     const approver = await requests.logIn(ada);
-    await requests.posted(approver, `/${name}/decision`, { approve: true });
-    await dialog().getByText('You have the role edit until').waitFor();
-    await press(page, 'Close');
-    await requests.posted(approver, `/${name}/end`);
+    await requests.posted(approver, `/${name}/decision`, { approve: false, comment: 'not during the sale' });
+    await told('Your request was not approved: edit, shop.').waitFor();
+    expect(await told('Your request waits for one approval.').count()).to.equal(0);
+  });
+
+  it('leads from the message to the request', async () => {
+    await more().click();
+    await askItem('Restart').click();
+    await field('Ticket').fill('SHOP-14');
+    await field('Reason').fill('the web server hangs once more');
+    await press(page, 'Ask');
+    await told('Your request waits for one approval.').getByRole('button', { name: 'Open the request' }).click();
+    const [request] = (await stored()).filter(({ status }) => status?.phase === 'Pending');
+    await page.waitForURL(`**/requests/${request?.metadata.name}`);
+
+    const requests = new SessionRequests(service);
+    const approver = await requests.logIn(ada);
+    await requests.posted(approver, `/${request?.metadata.name}/decision`, { approve: true });
+    await told('You have the role edit now: shop.').waitFor();
+    expect(await told('Your request waits for one approval.').count()).to.equal(0);
+    await requests.posted(approver, `/${request?.metadata.name}/end`);
     await eventually(
       () => isAllowed(service.admin, noa, restart),
       (isStill) => !isStill,
@@ -232,9 +248,8 @@ describe('"Ask for it" in the console', () => {
     await field('Type admin to confirm').fill('admin');
     expect(await barriers(page)).to.deep.equal([]);
     await use.click();
-    await dialog()
-      .getByText(/You have the role admin until|The service is giving you the role admin/)
-      .waitFor();
+    await dialog().waitFor({ state: 'detached' });
+    await told('You have the role admin now: shop.').waitFor();
     const [request] = await eventually(
       async () => (await stored()).filter(({ spec }) => spec.breakGlass === true),
       ([one]) => one?.status?.phase === 'Active',

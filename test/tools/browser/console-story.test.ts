@@ -67,6 +67,7 @@ describe('the walk "Vera asks, Ada approves, it ends"', () => {
     await page.setViewportSize({ width: 1280, height: 800 });
   }
   const dialog = () => vera.getByRole('dialog', { name: 'Ask for access' });
+  const told = (text: string) => vera.locator('.toast', { hasText: text });
   const menu = (page: Page, name: string) => page.locator('nav.side').getByRole('link', { name });
 
   it('begins where a right is missing: Vera asks for it beside the greyed action', async () => {
@@ -86,7 +87,8 @@ describe('the walk "Vera asks, Ada approves, it ends"', () => {
     await picture(vera, 'story ask');
     await onPhone(vera, 'Vera asks', dialog().getByLabel('Reason'));
     await press(vera, 'Ask');
-    await dialog().getByText('Your request waits for one approval.').waitFor();
+    await dialog().waitFor({ state: 'detached' });
+    await told('Your request waits for one approval.').waitFor();
 
     expect(clicks.vera()).to.equal(clicksOf.vera);
   });
@@ -118,8 +120,8 @@ describe('the walk "Vera asks, Ada approves, it ends"', () => {
   });
 
   it('gives Vera the right at once, with the time that is left', async () => {
-    await dialog().getByText('You have the role edit until').waitFor();
-    await press(vera, 'Close');
+    await told('You have the role edit now: shop.').waitFor();
+    expect(await told('Your request waits').count()).to.equal(0);
     const strip = vera.getByRole('region', { name: 'Your access' });
     await strip.getByText('edit, shop, ends in').waitFor();
     const restart = vera.locator('.page-head').getByRole('button', { name: 'Restart', exact: true });
@@ -133,7 +135,7 @@ describe('the walk "Vera asks, Ada approves, it ends"', () => {
 
   it('ends by itself at its time, and says so', async () => {
     await endSoon();
-    await vera.locator('.toast', { hasText: 'Your access has ended: edit, shop.' }).waitFor();
+    await told('Your access has ended: edit, shop.').waitFor();
     await vera.getByRole('region', { name: 'Your access' }).waitFor({ state: 'detached' });
     await ada.locator('.page-head .phase').getByText('Ended', { exact: true }).waitFor();
     await menu(vera, 'Requests').click();

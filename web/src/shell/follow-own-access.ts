@@ -5,27 +5,34 @@ import { followSet } from '../api/live-set';
 import { inOneTab } from '../api/one-tab';
 import { type AccessRequest, inbox, isActive, isUnreviewed, ownRequests, placeOf } from '../app/own-requests';
 import { refreshRights } from '../app/rights';
-import { t } from '../text/text';
+import { type Key, t } from '../text/text';
 import { toast } from '../ui/toast';
 
 const limit = 200;
 const refreshedAfterMs = [0, 5000, 15_000];
 
-/** Own requests that give or may give access, and break-glass that no other user has reviewed. */
-const concerns = (request: AccessRequest): boolean =>
-  ['Pending', 'Approving', 'Scheduled', 'Active'].includes(request.status?.phase ?? '') || isUnreviewed(request);
+/** Own requests that give or may give access or were refused, and break-glass that no other user has reviewed. */
+const concerns = (request: AccessRequest): boolean => !/Withdrawn|Ended/.test(request.status?.phase ?? '') || isUnreviewed(request);
 
-/** Tells of access that has begun or ended since, and asks for the rights of the page again. */
+const isRefused = ({ status }: AccessRequest): boolean => /Denied|Lapsed/.test(status?.phase ?? '');
+
+/** Tells of access that has begun or ended and of refused requests since, and asks for the rights of the page again. */
 function tellChanges(before: readonly AccessRequest[], now: readonly AccessRequest[]): void {
   const activeIn = (requests: readonly AccessRequest[]) => new Map(requests.filter(isActive).map((one) => [one.metadata.uid, one]));
   const [old, current] = [activeIn(before), activeIn(now)];
   const begun = [...current.values()].filter(({ metadata }) => !old.has(metadata.uid));
   const ended = [...old.values()].filter(({ metadata }) => !current.has(metadata.uid));
-  for (const { spec } of begun) toast('info', t('ownAccess.begun', { role: spec.roleRef, place: placeOf({ spec }) }));
-  for (const { spec } of ended) toast('info', t('ownAccess.ended', { role: spec.roleRef, place: placeOf({ spec }) }));
+  const waited = new Set(before.filter((one) => !isRefused(one)).map(({ metadata }) => metadata.uid));
+  const refused = now.filter((one) => isRefused(one) && waited.has(one.metadata.uid));
+  for (const one of begun) toastOf('info', 'ownAccess.begun', one);
+  for (const one of ended) toastOf('info', 'ownAccess.ended', one);
+  for (const one of refused) toastOf('bad', 'ownAccess.refused', one);
   // The phase of the request changes before its RBAC does.
   if (begun.length + ended.length > 0) for (const ms of refreshedAfterMs) setTimeout(refreshRights, ms);
 }
+
+const toastOf = (kind: 'info' | 'bad', key: Key, { metadata, spec }: AccessRequest): void =>
+  toast(kind, t(key, { role: spec.roleRef, place: placeOf({ spec }) }), undefined, metadata.uid);
 
 type Rows = readonly AccessRequest[];
 

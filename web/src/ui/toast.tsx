@@ -18,6 +18,7 @@ interface Toast {
   kind: 'ok' | 'info' | 'bad';
   text: string;
   offer?: Offer | undefined;
+  about?: string | undefined;
 }
 
 const toasts = signal<readonly Toast[]>([]);
@@ -48,11 +49,16 @@ function whenThere(then: () => void): void {
   for (const sign of signs) addEventListener(sign, begin, { capture: true, signal: stop.signal });
 }
 
-/** Shows a toast. A failure stays until it is dismissed. */
-export function toast(kind: Toast['kind'], text: string, offer?: Offer): void {
+/**
+ * Shows a toast. A failure stays until it is dismissed.
+ *
+ * @param about uid of the object whose state it tells; replaces the toast with the state before
+ */
+export function toast(kind: Toast['kind'], text: string, offer?: Offer, about?: string): void {
   last += 1;
   const id = last;
-  toasts.value = [...toasts.value.slice(-3), { id, kind, text, offer }];
+  const others = toasts.value.filter((one) => about === undefined || one.about !== about);
+  toasts.value = [...others.slice(-3), { id, kind, text, offer, about }];
   messages.value = [{ id, kind, text, time: new Date().toISOString() }, ...messages.value.slice(0, mostMessages - 1)];
   if (kind !== 'bad' && !offer?.stays) whenThere(() => setTimeout(() => dismiss(id), shownMs));
 }

@@ -7,39 +7,34 @@ import { type AccessOption, wish } from '../../app/ask';
 import { ownRequests } from '../../app/own-requests';
 import { durationsUpTo, longestDuration, offeredDuration } from '../../app/request-durations';
 import { refreshRights } from '../../app/rights';
-import { href } from '../../app/router';
+import { navigate } from '../../app/router';
 import { Needed } from '../../app/why';
-import { dateTime, duration, t } from '../../text/text';
-import { Button } from '../../ui/button';
+import { duration, t } from '../../text/text';
 import { Dialog } from '../../ui/dialog';
 import { CheckField, Field, Form } from '../../ui/form';
 import { RulesOf } from '../../ui/rules';
 import { Notice } from '../../ui/state';
+import { toast } from '../../ui/toast';
 
 type Request = Schemas['AccessRequest'];
 
+/** Closes once the request is made: the page goes on, and messages tell what becomes of it. */
 export function AskDialog({ onClose }: { onClose: () => void }) {
-  const made = useSignal<Request | undefined>(undefined);
   const wanted = wish.value;
   if (wanted === undefined) return null;
   return (
     <Dialog title={t('ask.title')} onClose={onClose}>
-      {made.value ? (
-        <Made request={made.value} onClose={onClose} />
-      ) : (
-        <>
-          <p>
-            <Needed right={wanted.right} />
-          </p>
-          <AskForm
-            items={wanted.items}
-            onClose={onClose}
-            onMade={(request) => {
-              made.value = request;
-            }}
-          />
-        </>
-      )}
+      <p>
+        <Needed right={wanted.right} />
+      </p>
+      <AskForm
+        items={wanted.items}
+        onClose={onClose}
+        onMade={(request) => {
+          onClose();
+          tellNext(request);
+        }}
+      />
     </Dialog>
   );
 }
@@ -162,27 +157,12 @@ const roleInWords = ({ role, scope, namespaces = [] }: AccessOption): string =>
 const approvalsInWords = ({ approvals }: AccessOption): string =>
   approvals === 0 ? t('ask.atOnce') : t('ask.needs', { count: approvals });
 
-/** The way to the new request, with its current state. */
-function Made({ request: made, onClose }: { request: Request; onClose: () => void }) {
-  const { metadata, spec, status } = ownRequests.value.find(({ metadata: { name } }) => name === made.metadata.name) ?? made;
-  const isActive = status?.phase === 'Active' && status.until !== undefined;
-  return (
-    <>
-      <p role="status" class="measure">
-        {isActive
-          ? t('ask.active', { role: spec.roleRef, time: dateTime(status.until as string) })
-          : status?.phase === 'Pending'
-            ? t('ask.waits', { count: spec.approvals })
-            : t('ask.comes', { role: spec.roleRef })}
-      </p>
-      <div class="buttons">
-        <a class="button main" href={href(`/requests/${metadata.name}`)} onClick={onClose}>
-          <span>{t('ask.open')}</span>
-        </a>
-        <Button kind="quiet" onClick={onClose}>
-          {t('action.close')}
-        </Button>
-      </div>
-    </>
-  );
+/** Tells what the request waits for. The message of its begin replaces this one. */
+function tellNext({ metadata, spec, status: first }: Request): void {
+  const { status } = ownRequests.peek().find(({ metadata: { uid } }) => uid === metadata.uid) ?? { status: first };
+  // The shell tells of access that has begun. A new request has no phase for a moment.
+  if (status?.phase === 'Active') return;
+  const isGiven = spec.breakGlass || spec.approvals === 0;
+  const next = isGiven ? t('ask.comes', { role: spec.roleRef }) : t('ask.waits', { count: spec.approvals });
+  toast('info', next, { label: t('ask.open'), act: () => navigate(`/requests/${metadata.name}`) }, metadata.uid);
 }
