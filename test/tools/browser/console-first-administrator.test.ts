@@ -30,14 +30,18 @@ describe('the pages of a first administrator', () => {
     await notice.waitFor();
 
     expect(await notice.locator('pre').textContent()).to.equal(
-      `kubectl create clusterrolebinding view-ada-example.com \\\n  --clusterrole view --user ${email}`,
+      `kubectl create clusterrolebinding \\\n  view-ada-example.com \\\n  --clusterrole view \\\n  --user ${email}`,
     );
     expect(await page.getByText('You may not see this.').count()).to.equal(0);
     for (const scheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme: scheme });
       expect(await barriers(page), scheme).to.deep.equal([]);
     }
-    await page.setViewportSize({ width: 390, height: 844 });
+    for (const width of [1280, 768, 390]) {
+      await page.setViewportSize({ width, height: 844 });
+      const hidden = await notice.locator('pre').evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
+      expect(hidden, `the command at ${width}`).to.equal(0);
+    }
     expect(await page.evaluate('document.documentElement.scrollWidth')).to.equal(390);
     await page.setViewportSize({ width: 1280, height: 800 });
   });

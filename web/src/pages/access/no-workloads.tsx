@@ -10,12 +10,13 @@ const right = { verb: 'list', group: 'apps', resource: 'deployments' };
 export function NoWorkloads() {
   const name = person.value?.name ?? '';
   const binding = `view-${name.toLowerCase().replaceAll(/[^a-z0-9.-]+/g, '-')}`;
-  const command = kubectl('create', 'clusterrolebinding', binding);
+  // Lines that fit beside the button at each width of the card.
+  const command = [kubectl('create', 'clusterrolebinding'), binding, '--clusterrole view', shellCommand(['--user', name])].join(' \\\n  ');
   return (
     <section class="card" aria-labelledby="no-workloads-title">
       <h2 id="no-workloads-title">{t('access.noWorkloads')}</h2>
       <p>{t('access.noWorkloadsHow')}</p>
-      <Copy label={t('access.noWorkloadsCommand')} text={`${command} \\\n  ${shellCommand(['--clusterrole', 'view', '--user', name])}`} />
+      <Copy label={t('access.noWorkloadsCommand')} text={command} />
       <AskFor right={right} />
     </section>
   );
