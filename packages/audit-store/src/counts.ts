@@ -1,10 +1,12 @@
-import { type Kysely, sql } from 'kysely';
-import { matchingEvents } from './queries.ts';
+import { type Kysely, type SelectQueryBuilder, sql } from 'kysely';
+import { matchingParts } from './queries.ts';
 import type { AuditCount, AuditCounts, AuditDimension, AuditFilter } from './store.ts';
 import { restored, type Tables } from './tables.ts';
 
 /** Events that are counted, so that a question about all events costs no more than this. */
 const maxCounted = 100_000;
+/** Events that one statement counts, so that no answer of a database holds the event loop. */
+const partSize = 2_000;
 /** Hours of three months. */
 const maxHours = 2_208;
 const maxGroups = 100;
@@ -24,29 +26,43 @@ export async function countEvents(
   by: AuditDimension,
   atMost: number = maxCounted,
 ): Promise<AuditCounts> {
-  const newest = matchingEvents(db, filter)
+  const counts = new Map<string, AuditCount>();
+  let [total, oldest] = [0, Number.POSITIVE_INFINITY];
+  for await (const part of matchingParts(db, filter, { limit: partSize })) {
+    const groups = await groupsOf(db, part.limit(atMost - total), by);
+    for (const { count, failures, ...value } of groups.map(countOf)) {
+      const key = JSON.stringify(value);
+      const known = counts.get(key) ?? { ...value, count: 0, failures: 0 };
+      counts.set(key, { ...known, count: known.count + count, failures: known.failures + failures });
+      total += count;
+    }
+    oldest = Math.min(oldest, ...groups.map((group) => Number(group.oldest)));
+    if (total >= atMost) break;
+  }
+  const sorted = [...counts.values()].toSorted((one, other) =>
+    by === 'hour' ? (other.hour ?? 0) - (one.hour ?? 0) : other.count - one.count,
+  );
+  return { counts: sorted.slice(0, by === 'hour' ? maxHours : maxGroups), total, ...(total >= atMost && { oldest }) };
+}
+
+type SelectedEvents = SelectQueryBuilder<Tables, 'events', object>;
+
+/** Counts selected events by one dimension. */
+async function groupsOf(db: Kysely<Tables>, events: SelectedEvents, by: AuditDimension): Promise<Group[]> {
+  const counted = events
     .select(['time', 'actor', 'verb', 'api_group', 'resource', 'namespace', 'name'])
     .select(({ eb }) => [
       eb.case().when('outcome', '=', 'failure').then(1).else(0).end().as('failed'),
       // Remainders and differences of integers are the same in every database; divisions are not.
       sql<number>`time - time % ${sql.lit(hourMs)}`.as('hour'),
     ])
-    .limit(atMost)
-    .as('newest');
-  const groups = await db
-    .selectFrom(newest)
+    .as('counted');
+  return await db
+    .selectFrom(counted)
     .select([...columnsOf[by]])
-    .select(({ fn }) => [fn.countAll().as('count'), fn.sum('failed').as('failures')])
+    .select(({ fn }) => [fn.countAll().as('count'), fn.sum('failed').as('failures'), fn.min('time').as('oldest')])
     .groupBy([...columnsOf[by]])
-    .orderBy(by === 'hour' ? 'hour' : 'count', 'desc')
-    .limit(by === 'hour' ? maxHours : maxGroups)
     .execute();
-  const all = await db
-    .selectFrom(newest)
-    .select(({ fn }) => [fn.countAll().as('count'), fn.min('time').as('oldest')])
-    .executeTakeFirstOrThrow();
-  const total = Number(all.count);
-  return { counts: groups.map(countOf), total, ...(total >= atMost && { oldest: Number(all.oldest) }) };
 }
 
 interface Group {
@@ -59,6 +75,7 @@ interface Group {
   name?: string;
   count: number | string | bigint;
   failures: number | string | bigint;
+  oldest: number | string | bigint;
 }
 
 /** Returns a row as a count. PostgreSQL returns counts and sums as texts. */

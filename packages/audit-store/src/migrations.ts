@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import { type Migration, Migrator } from 'kysely/migration';
 
 /** Names of types that the databases call differently. A primary key of SQLite is the row's own number if its type is `integer`. */
@@ -47,6 +47,27 @@ const migrations = ({ bigint, bytes }: ColumnTypes): Record<string, Migration> =
       await index('events_by_requester', 'requester');
       await index('events_by_object', 'resource', 'namespace', 'name');
       await index('events_by_namespace', 'namespace');
+    },
+  },
+  '0002-segments': {
+    async up(db) {
+      for (const name of ['actor', 'requester', 'object', 'namespace']) await db.schema.dropIndex(`events_by_${name}`).execute();
+      await db.schema
+        .createTable('segments')
+        .addColumn('first', bigint, (column) => column.primaryKey())
+        .addColumn('last', bigint, (column) => column.notNull())
+        .addColumn('oldest', bigint, (column) => column.notNull())
+        .addColumn('newest', bigint, (column) => column.notNull())
+        .addColumn('times', bytes, (column) => column.notNull())
+        .execute();
+      await db.schema
+        .createTable('postings')
+        .addColumn('segment', bigint, (column) => column.notNull())
+        .addColumn('key', bigint, (column) => column.notNull())
+        .addColumn('places', bytes, (column) => column.notNull())
+        .addPrimaryKeyConstraint('postings_by_key', ['segment', 'key'])
+        .$call((table) => (bytes === 'blob' ? table.modifyEnd(sql`without rowid`) : table))
+        .execute();
     },
   },
 });

@@ -1,6 +1,7 @@
 import { Kysely, PostgresDialect, sql } from 'kysely';
 import { Pool, type PoolConfig, types } from 'pg';
 import { migrate } from './migrations.ts';
+import { type EventDatabase, indexEvents } from './queries.ts';
 import { SqlStore } from './sql-store.ts';
 import type { Tables } from './tables.ts';
 
@@ -26,7 +27,7 @@ export class PostgresStore extends SqlStore {
    * @param onIdleError called when a connection breaks while nothing uses it; the next call connects again
    * @throws Error if the server cannot be reached, or the schema cannot be brought up to date
    */
-  static async open(server: PostgresServer, onIdleError: (error: Error) => void): Promise<PostgresStore> {
+  static async open(server: PostgresServer, onIdleError: (error: Error) => void, segmentSize?: number): Promise<PostgresStore> {
     // Numbers of 64 bits arrive as text; times and sequences fit into a double.
     const typed = {
       getTypeParser: ((oid: number) => (oid === types.builtins.INT8 ? Number : types.getTypeParser(oid))) as typeof types.getTypeParser,
@@ -34,18 +35,21 @@ export class PostgresStore extends SqlStore {
     const pool = new Pool({ ...connections, ...server, types: typed });
     pool.on('error', onIdleError);
     const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
-    try {
-      await migrate(db, { bigint: 'bigint', bytes: 'bytea' });
-    } catch (error) {
-      await db.destroy();
-      throw error;
-    }
-    return new PostgresStore({
+    const opened: EventDatabase = {
       db,
       begin: (transaction) =>
         // A server that is set to `off` answers before the disk has a transaction. All other settings stay.
         sql`select pg_advisory_xact_lock(${writerLock}), set_config('synchronous_commit',
           replace(current_setting('synchronous_commit'), 'off', 'on'), true)`.execute(transaction),
-    });
+      segmentSize,
+    };
+    try {
+      await migrate(db, { bigint: 'bigint', bytes: 'bytea' });
+      await indexEvents(opened);
+    } catch (error) {
+      await db.destroy();
+      throw error;
+    }
+    return new PostgresStore(opened);
   }
 }

@@ -1,6 +1,8 @@
 import type { Kysely, Transaction } from 'kysely';
 import { firstHash, hashOf } from './chain.ts';
+import { hasAll } from './conditions.ts';
 import type { AuditEvent } from './event.ts';
+import { asksForValue, makeSegment, probableEvents } from './segments.ts';
 import type { AuditFilter, AuditPage, AuditPlace } from './store.ts';
 import { eventOf, membersOf, rowOf, stored, type Tables } from './tables.ts';
 
@@ -9,6 +11,8 @@ export interface EventDatabase {
   db: Kysely<Tables>;
   /** Makes other writers wait until the transaction ends, and the transaction wait for the disk when it ends. */
   begin(transaction: Transaction<Tables>): Promise<unknown>;
+  /** Events of a segment of the index. */
+  segmentSize?: number | undefined;
 }
 
 /** Rows in one statement: SQLite takes 32,766 parameters. */
@@ -19,7 +23,7 @@ export const newestEvent = (db: Kysely<Tables>) =>
   db.selectFrom('events').select(['sequence', 'hash']).orderBy('sequence', 'desc').limit(1).executeTakeFirst();
 
 /** Numbers and inserts the events that are not there yet. Only one transaction at a time appends. */
-export async function appendEvents({ db, begin }: EventDatabase, events: readonly AuditEvent[]): Promise<void> {
+export async function appendEvents({ db, begin, segmentSize }: EventDatabase, events: readonly AuditEvent[]): Promise<void> {
   await db.transaction().execute(async (transaction) => {
     await begin(transaction);
     const newest = await newestEvent(transaction);
@@ -40,48 +44,55 @@ export async function appendEvents({ db, begin }: EventDatabase, events: readonl
       });
       if (numbered.length > 0) await transaction.insertInto('events').values(numbered).execute();
     }
+    while (await makeSegment(transaction, sequence, segmentSize));
   });
 }
 
-const columnOf = {
-  cluster: 'cluster',
-  actor: 'actor',
-  requester: 'requester',
-  source: 'source',
-  event: 'event',
-  verb: 'verb',
-  apiGroup: 'api_group',
-  resource: 'resource',
-  namespace: 'namespace',
-  name: 'name',
-  session: 'session',
-  requestID: 'request_id',
-  outcome: 'outcome',
-} as const satisfies Partial<Record<keyof AuditFilter, keyof Tables['events']>>;
-
-/** Selects the events to which all conditions apply, newest first. */
-export function matchingEvents(db: Kysely<Tables>, filter: AuditFilter) {
-  let query = db.selectFrom('events').orderBy('time', 'desc').orderBy('sequence', 'desc');
-  for (const [name, column] of Object.entries(columnOf)) {
-    const value = filter[name as keyof typeof columnOf];
-    if (value !== undefined) query = query.where(column, '=', stored(value));
-  }
-  const { from, to } = filter;
-  if (from !== undefined) query = query.where('time', '>=', from);
-  if (to !== undefined) query = query.where('time', '<', to);
-  return query;
+/** Makes the segments of events from before there were segments. */
+export async function indexEvents({ db, begin, segmentSize }: EventDatabase): Promise<void> {
+  const makeNext = async (transaction: Transaction<Tables>) => {
+    await begin(transaction);
+    return await makeSegment(transaction, (await newestEvent(transaction))?.sequence ?? 0, segmentSize);
+  };
+  while (await db.transaction().execute(makeNext));
 }
 
-export async function listEvents(
-  { db }: EventDatabase,
-  filter: AuditFilter,
-  { limit, before }: { limit: number; before?: AuditPlace | undefined },
-): Promise<AuditPage> {
-  let query = matchingEvents(db, filter).selectAll();
-  if (before !== undefined)
-    query = query.where(({ eb, refTuple, tuple }) => eb(refTuple('time', 'sequence'), '<', tuple(before.time, before.sequence)));
+/** Selects the events to which all conditions apply, newest first. */
+const matchingEvents = (db: Kysely<Tables>, filter: AuditFilter) =>
+  db.selectFrom('events').where(hasAll(filter)).orderBy('time', 'desc').orderBy('sequence', 'desc');
+
+/** Yields selections of the events to which all conditions apply, newest first, in parts of a size or smaller ones. */
+export async function* matchingParts(db: Kysely<Tables>, filter: AuditFilter, { limit, before }: PageRequest) {
+  const ofPart = (sequences: number[]) => matchingEvents(db, filter).where('sequence', 'in', sequences);
+  if (asksForValue(filter)) {
+    for await (const sequences of probableEvents(db, filter, { size: limit, before })) yield ofPart(sequences);
+    return;
+  }
+  for (let last = before; ; ) {
+    const { time, sequence } = last ?? { time: Number.MAX_SAFE_INTEGER, sequence: 0 };
+    const page = matchingEvents(db, filter)
+      .select(['time', 'sequence'])
+      .where(({ eb, refTuple, tuple }) => eb(refTuple('time', 'sequence'), '<', tuple(time, sequence)));
+    const places = await page.limit(limit).execute();
+    if (places.length > 0) yield ofPart(places.map((place) => place.sequence));
+    if (places.length < limit) return;
+    last = places.at(-1);
+  }
+}
+
+interface PageRequest {
+  /** Number of events in each part but the last one. */
+  limit: number;
+  before?: AuditPlace | undefined;
+}
+
+export async function listEvents({ db }: EventDatabase, filter: AuditFilter, { limit, before }: PageRequest): Promise<AuditPage> {
+  const rows: Tables['events'][] = [];
   // A further row tells that another page follows.
-  const rows = await query.limit(limit + 1).execute();
+  for await (const part of matchingParts(db, filter, { limit: limit + 1, before })) {
+    rows.push(...(await part.selectAll().execute()));
+    if (rows.length > limit) break;
+  }
   const shown = rows.slice(0, limit);
   const last = rows.length > limit ? shown.at(-1) : undefined;
   return { events: shown.map(eventOf), last: last && { time: last.time, sequence: last.sequence } };

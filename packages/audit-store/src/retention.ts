@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { Checkpoint } from './chain.ts';
 import { type EventDatabase, newestEvent } from './queries.ts';
+import { removeSegments } from './segments.ts';
 import type { AuditRetention, ChainPart, Proposal } from './store.ts';
 import { membersOf, type Tables } from './tables.ts';
 
@@ -137,6 +138,7 @@ export async function removeSlice({ db, begin }: EventDatabase, through: number)
     const ends = await endsOf(transaction);
     if (ends === undefined) return 0;
     const last = Math.min(through, ends.newest - 1, ends.oldest + sliceSize - 1);
+    await removeSegments(transaction, last);
     const { numDeletedRows } = await transaction.deleteFrom('events').where('sequence', '<=', last).executeTakeFirstOrThrow();
     return Number(numDeletedRows);
   });

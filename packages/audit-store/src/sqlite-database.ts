@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { Kysely, SqliteDialect } from 'kysely';
 import { migrate } from './migrations.ts';
-import type { EventDatabase } from './queries.ts';
+import { type EventDatabase, indexEvents } from './queries.ts';
 import type { Tables } from './tables.ts';
 
 /**
@@ -9,7 +9,7 @@ import type { Tables } from './tables.ts';
  *
  * @throws Error if the file cannot be opened, or its schema cannot be brought up to date
  */
-export async function openSqlite(file: string): Promise<EventDatabase> {
+export async function openSqlite(file: string, segmentSize?: number): Promise<EventDatabase> {
   const database = new DatabaseSync(file, { timeout: 5_000 });
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
   const db = new Kysely<Tables>({
@@ -32,5 +32,7 @@ export async function openSqlite(file: string): Promise<EventDatabase> {
   });
   await migrate(db, { bigint: 'integer', bytes: 'blob' });
   // This thread is the only writer.
-  return { db, begin: async () => undefined };
+  const opened = { db, begin: async () => undefined, segmentSize };
+  await indexEvents(opened);
+  return opened;
 }

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { AuditEvent } from './event.ts';
+import type { openSqlite } from './sqlite-database.ts';
 import type { AuditCounts, AuditDatabase, AuditPage, AuditRetention, AuditStore, ChainPart, Proposal } from './store.ts';
 
 /** Call of the thread that owns the file. */
@@ -25,8 +26,8 @@ export class SqliteStore implements AuditDatabase {
   /** Set once the thread has ended. */
   #failure: Error | undefined;
 
-  private constructor(file: string) {
-    this.#worker = new Worker(new URL(workerFile, import.meta.url), { workerData: file, execArgv: [] });
+  private constructor(...opened: Parameters<typeof openSqlite>) {
+    this.#worker = new Worker(new URL(workerFile, import.meta.url), { workerData: opened, execArgv: [] });
     this.#worker.on('message', ({ id, error, result }: { id: number; error?: unknown; result?: unknown }) => {
       const { resolve, reject } = this.#pending.get(id) ?? {};
       this.#pending.delete(id);
@@ -38,8 +39,8 @@ export class SqliteStore implements AuditDatabase {
   }
 
   /** @throws Error if the file cannot be opened */
-  static async open(file: string): Promise<SqliteStore> {
-    const store = new SqliteStore(file);
+  static async open(...opened: Parameters<typeof openSqlite>): Promise<SqliteStore> {
+    const store = new SqliteStore(...opened);
     await new Promise((resolve, reject) => store.#pending.set(0, { resolve, reject }));
     return store;
   }

@@ -4,7 +4,7 @@ import { SqlStore } from './sql-store.ts';
 import { openSqlite } from './sqlite-database.ts';
 import type { WorkerCall } from './sqlite-store.ts';
 
-const store = new SqlStore(await openSqlite(workerData as string));
+const store = new SqlStore(await openSqlite(...(workerData as Parameters<typeof openSqlite>)));
 
 parentPort?.on('message', async ({ id, method, values }: WorkerCall & { id: number }) => {
   try {

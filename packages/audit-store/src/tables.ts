@@ -28,6 +28,24 @@ interface EventRow {
 
 export interface Tables {
   events: EventRow;
+  /** Parts of the events in the order of their arrival, which the index is made of. */
+  segments: {
+    /** Number of its first event. */
+    first: number;
+    last: number;
+    /** Time of the event that is oldest, in milliseconds since the epoch. */
+    oldest: number;
+    newest: number;
+    /** Time of each event, as a double in little-endian order. */
+    times: Uint8Array;
+  };
+  /** Events of a segment that have a value. */
+  postings: {
+    /** Number of the first event of the segment. */
+    segment: number;
+    key: number;
+    places: Uint8Array;
+  };
   /** Numbers of the checkpoints that are known to be kept outside. */
   checkpoints: { sequence: number };
 }

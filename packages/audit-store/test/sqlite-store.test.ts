@@ -9,7 +9,7 @@ describe('the audit store in SQLite', () => {
   itIsAnAuditStore(async () => {
     const directory = await mkdtemp(join(tmpdir(), 'atrium-audit-'));
     return {
-      open: () => SqliteStore.open(join(directory, 'audit.db')),
+      open: (segmentSize) => SqliteStore.open(join(directory, 'audit.db'), segmentSize),
       remove: () => rm(directory, { recursive: true }),
     };
   });

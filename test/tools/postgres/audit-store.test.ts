@@ -15,7 +15,10 @@ describe('the audit store in PostgreSQL', () => {
 
   itIsAnAuditStore(async () => {
     const connectionString = await postgres.database();
-    return { open: () => PostgresStore.open({ connectionString }, () => undefined), remove: async () => undefined };
+    return {
+      open: (segmentSize) => PostgresStore.open({ connectionString }, () => undefined, segmentSize),
+      remove: async () => undefined,
+    };
   });
 
   it('refuses a server that is not there', async () => {

@@ -49,7 +49,7 @@ function rehashed(chain: readonly ChainedEvent[]): ChainedEvent[] {
 /** An empty database of a test. */
 export interface TestDatabase {
   /** Opens the store, which the test stops. */
-  open(): Promise<AuditDatabase>;
+  open(segmentSize?: number): Promise<AuditDatabase>;
   remove(): Promise<unknown>;
 }
 
@@ -160,6 +160,93 @@ export function itIsAnAuditStore(makeDatabase: () => Promise<TestDatabase>): voi
     expect(await counted('verb', { actor: 'noa' })).to.deep.equal([[{ verb: 'delete', count: 2, failures: 1 }], { total: 2 }]);
     expect((await store.count({ outcome: 'failure' }, 'object')).counts).to.deep.equal([{ object: pod, count: 1, failures: 1 }]);
     expect(await counted('actor', { actor: 'nobody' })).to.deep.equal([[], { total: 0 }]);
+  });
+
+  describe('with an index of small segments', () => {
+    const users = ['ada', 'noa', 'jo'];
+    const namespaces = ['shop', 'payments', ''];
+    const verbs = ['patch', 'delete'];
+    /** Events that arrive late, at equal times, and in every combination of values. */
+    const events = Array.from({ length: 150 }, (_, index) =>
+      at(index - ((index * 7) % 31), {
+        auditID: `n${index}`,
+        user: { username: users[index % 3] ?? '' },
+        verb: verbs[(index >> 2) % 2] ?? '',
+        objectRef: { apiGroup: '', resource: 'pods', namespace: namespaces[(index >> 3) % 3] ?? '', name: `pod-${index % 40}` },
+        outcome: index % 5 === 0 ? 'failure' : 'success',
+      }),
+    );
+    const order = new Map(events.map(({ auditID }, index) => [auditID, index]));
+    const timeOf = ({ requestReceivedTimestamp }: AuditEvent) => Date.parse(requestReceivedTimestamp);
+    const has = (event: AuditEvent, { actor, verb, namespace, name, outcome, from, to }: AuditFilter) =>
+      [
+        [actor, event.user?.username],
+        [verb, event.verb],
+        [namespace, event.objectRef.namespace],
+        [name, event.objectRef.name],
+        [outcome, event.outcome],
+      ].every(([asked, value]) => asked === undefined || asked === value) &&
+      timeOf(event) >= (from ?? 0) &&
+      timeOf(event) < (to ?? Number.POSITIVE_INFINITY);
+    const expected = (kept: readonly AuditEvent[], filter: AuditFilter) =>
+      kept
+        .filter((event) => has(event, filter))
+        .toSorted((one, other) => timeOf(other) - timeOf(one) || (order.get(other.auditID) ?? 0) - (order.get(one.auditID) ?? 0));
+    const start = Date.UTC(2026, 10, 29, 10);
+    const filters: AuditFilter[] = [
+      ...users.flatMap((actor) => [{ actor }, ...verbs.map((verb) => ({ actor, verb })), { actor, name: 'pod-7' }]),
+      ...namespaces.map((namespace) => ({ namespace, outcome: 'failure' }) as const),
+      { actor: 'ada', from: start + 20_000, to: start + 90_000 },
+      { verb: 'patch', namespace: 'shop', actor: 'noa', outcome: 'success', to: start + 60_000 },
+      { name: 'pod-3', actor: 'nobody' },
+      { actor: 'nobody' },
+    ];
+    async function expectAll(kept: readonly AuditEvent[]): Promise<void> {
+      for (const filter of filters) {
+        const told = JSON.stringify(filter);
+        const found: string[] = [];
+        let before: AuditPlace | undefined;
+        do {
+          const page: Awaited<ReturnType<AuditStore['list']>> = await store.list(filter, { limit: 4, before });
+          expect(page.events.length, told).to.be.at.most(4);
+          found.push(...page.events.map(({ auditID }) => auditID));
+          before = page.last;
+        } while (before !== undefined);
+        const all = expected(kept, filter);
+        expect(found, told).to.deep.equal(all.map(({ auditID }) => auditID));
+        const { counts, total } = await store.count(filter, 'verb');
+        expect(total, told).to.equal(all.length);
+        expect(
+          counts.reduce((sum, { failures }) => sum + failures, 0),
+          told,
+        ).to.equal(all.filter(({ outcome }) => outcome === 'failure').length);
+      }
+    }
+    const openSmall = async () => {
+      await store.stop();
+      store = await database.open(16);
+    };
+
+    it('finds and counts the same events as a look at each', async () => {
+      await openSmall();
+      for (let index = 0; index < events.length; index += 23) await store.append(events.slice(index, index + 23));
+      await expectAll(events);
+    });
+
+    it('finds events from before the index', async () => {
+      await store.append(events);
+      await openSmall();
+      await expectAll(events);
+    });
+
+    it('finds no removed events', async () => {
+      await openSmall();
+      await store.append(events);
+      await store.remove(40);
+      await expectAll(events.slice(40));
+      await store.append([at(200)]);
+      expect(await ids({ actor: 'ada@example.com' }, { limit: 9 })).to.deep.equal(['e200']);
+    });
   });
 
   it('takes texts with quotes, line breaks, NUL, backslashes and halves of surrogate pairs as they are', async () => {

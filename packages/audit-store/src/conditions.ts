@@ -1,0 +1,33 @@
+import type { ExpressionBuilder } from 'kysely';
+import type { AuditFilter } from './store.ts';
+import { stored, type Tables } from './tables.ts';
+
+/** Columns of the values by which events are searched. */
+export const columnOf = {
+  cluster: 'cluster',
+  actor: 'actor',
+  requester: 'requester',
+  source: 'source',
+  event: 'event',
+  verb: 'verb',
+  apiGroup: 'api_group',
+  resource: 'resource',
+  namespace: 'namespace',
+  name: 'name',
+  session: 'session',
+  requestID: 'request_id',
+  outcome: 'outcome',
+} as const satisfies Partial<Record<keyof AuditFilter, keyof Tables['events']>>;
+
+/** Returns the condition that an event has all values and times of a filter. */
+export const hasAll = (filter: AuditFilter) => (eb: ExpressionBuilder<Tables, 'events'>) => {
+  const { from, to } = filter;
+  return eb.and([
+    ...Object.entries(columnOf).flatMap(([name, column]) => {
+      const value = filter[name as keyof typeof columnOf];
+      return value === undefined ? [] : [eb(column, '=', stored(value))];
+    }),
+    ...(from === undefined ? [] : [eb('time', '>=', from)]),
+    ...(to === undefined ? [] : [eb('time', '<', to)]),
+  ]);
+};

@@ -1,0 +1,218 @@
+/**
+ * The index of the events. Events in the order of their arrival form segments. For each value of its events, a segment has a posting: the
+ * places of the events with that value. A question reads one posting of each of its values and segments, so that its cost does not depend
+ * on how frequent the values are. The events after the last segment are read one by one.
+ */
+import { hash } from 'node:crypto';
+import type { Kysely } from 'kysely';
+import { columnOf, hasAll } from './conditions.ts';
+import type { AuditFilter, AuditPlace } from './store.ts';
+import { stored, type Tables } from './tables.ts';
+
+/** Events of a segment. A change of this number concerns new segments only. */
+export const segmentSize = 8_192;
+/** Segments whose postings one statement reads: few at first, because most questions end with the newest events. */
+const blockSizes = { first: 4, growth: 4, last: 128 };
+/** Rows of postings in one statement: SQLite takes 32,766 parameters. */
+const postingsAtOnce = 10_000;
+
+type Column = (typeof columnOf)[keyof typeof columnOf];
+const columns = Object.values(columnOf);
+
+/** Returns the key of a value: 48 bits of its hash. Rows are compared again, because two values may share a key. */
+const keyOf = (column: Column, value: string): number => hash('sha256', `${column}\0${value}`, 'buffer').readUIntBE(0, 6);
+
+/** Returns the keys of the values that a filter asks for. */
+function keysOf(filter: AuditFilter): number[] {
+  const asked = Object.entries(columnOf).map(([name, column]) => ({ column, value: filter[name as keyof typeof columnOf] }));
+  return [...new Set(asked.flatMap(({ column, value }) => (value === undefined ? [] : [keyOf(column, stored(value))])))];
+}
+
+/** True if the filter asks for a value, and not for a time alone: the index of times answers that. */
+export const asksForValue = (filter: AuditFilter): boolean => keysOf(filter).length > 0;
+
+/** Returns the places as numbers of 16 bits, or as a bit for each event where that is shorter. */
+function postingOf(places: readonly number[], size: number): Buffer {
+  const bits = Buffer.alloc(Math.ceil(size / 8));
+  if (places.length * 2 < bits.length) {
+    const listed = Buffer.alloc(places.length * 2);
+    for (const [index, place] of places.entries()) listed.writeUInt16LE(place, index * 2);
+    return listed;
+  }
+  for (const place of places) setBit(bits, place);
+  return bits;
+}
+
+const buffered = (bytes: Uint8Array) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+
+/** Returns a bit for each event. */
+function bitsOf(posting: Uint8Array, size: number): Uint8Array {
+  const length = Math.ceil(size / 8);
+  if (posting.length === length) return Uint8Array.from(posting);
+  const bits = new Uint8Array(length);
+  const listed = buffered(posting);
+  for (let index = 0; index < listed.length; index += 2) setBit(bits, listed.readUInt16LE(index));
+  return bits;
+}
+
+function setBit(bits: Uint8Array, place: number): void {
+  bits[place >> 3] = (bits[place >> 3] ?? 0) | (1 << (place & 7));
+}
+
+/** Returns the places that all postings have. */
+function commonPlaces(postings: readonly Uint8Array[], size: number): number[] {
+  const [common = new Uint8Array(), ...others] = postings.map((posting) => bitsOf(posting, size));
+  for (const bits of others)
+    for (let index = 0; index < common.length; index += 1) common[index] = (common[index] ?? 0) & (bits[index] ?? 0);
+  const places: number[] = [];
+  for (let index = 0; index < common.length; index += 1)
+    for (let rest = common[index] ?? 0, bit = 0; rest > 0; rest >>= 1, bit += 1) if (rest & 1) places.push(index * 8 + bit);
+  return places;
+}
+
+/** Returns the number of the last event that a segment has; 0 without segments. */
+async function lastOfSegments(db: Kysely<Tables>): Promise<number> {
+  return (await db.selectFrom('segments').select('last').orderBy('first', 'desc').limit(1).executeTakeFirst())?.last ?? 0;
+}
+
+/** Makes the next segment if there are events enough. The caller is the only writer. Returns whether it did. */
+export async function makeSegment(db: Kysely<Tables>, newest: number, size = segmentSize): Promise<boolean> {
+  const indexed = await lastOfSegments(db);
+  if (newest - indexed < size) return false;
+  const rest = db
+    .selectFrom('events')
+    .select(['sequence', 'time', ...columns])
+    .where('sequence', '>', indexed);
+  const events = await rest.orderBy('sequence').limit(size).execute();
+  const first = events[0]?.sequence ?? newest;
+  if (newest - first + 1 < size) return false;
+  const last = first + size - 1;
+  const rows = events.filter(({ sequence }) => sequence <= last);
+  const times = Buffer.alloc(size * 8);
+  for (const { sequence, time } of rows) times.writeDoubleLE(time, (sequence - first) * 8);
+  const values = [...placesByKey(rows, first)].map(([key, places]) => ({ segment: first, key, places: postingOf(places, size) }));
+  for (let from = 0; from < values.length; from += postingsAtOnce)
+    await db
+      .insertInto('postings')
+      .values(values.slice(from, from + postingsAtOnce))
+      .execute();
+  const allTimes = rows.map(({ time }) => time);
+  await db
+    .insertInto('segments')
+    .values({ first, last, oldest: Math.min(...allTimes), newest: Math.max(...allTimes), times })
+    .execute();
+  return true;
+}
+
+/** Returns the places of the events by the keys of their values. */
+function placesByKey(rows: readonly (Pick<Tables['events'], Column> & { sequence: number })[], first: number): Map<number, number[]> {
+  const byKey = new Map<number, number[]>();
+  for (const column of columns)
+    for (const [value, found] of Map.groupBy(rows, (row) => row[column])) {
+      const key = keyOf(column, value);
+      byKey.set(key, [...(byKey.get(key) ?? []), ...found.map(({ sequence }) => sequence - first)]);
+    }
+  return byKey;
+}
+
+/** Removes the segments whose events are all removed. */
+export async function removeSegments(db: Kysely<Tables>, through: number): Promise<void> {
+  const removed = db.selectFrom('segments').select('first').where('last', '<=', through);
+  await db.deleteFrom('postings').where('segment', 'in', removed).execute();
+  await db.deleteFrom('segments').where('last', '<=', through).execute();
+}
+
+interface Segment {
+  first: number;
+  last: number;
+  newest: number;
+}
+
+interface SegmentBounds extends Pick<AuditFilter, 'from' | 'to'> {
+  /** Number of the last event. */
+  through: number;
+  before: AuditPlace | undefined;
+}
+
+/** Compares places for an order with the newest first. */
+const byTime = (one: AuditPlace, other: AuditPlace) => other.time - one.time || other.sequence - one.sequence;
+
+/**
+ * Yields the numbers of the events with the values and times of a filter, newest first, in parts. Few of them may not match, and some may
+ * be removed: the caller compares the rows.
+ *
+ * @param size number of events in each part but the last one
+ * @param before place after which the events come
+ */
+export async function* probableEvents(
+  db: Kysely<Tables>,
+  filter: AuditFilter,
+  { size, before }: { size: number; before?: AuditPlace | undefined },
+): AsyncGenerator<number[]> {
+  const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = filter;
+  const isAsked = (place: AuditPlace) => place.time >= from && place.time < to && (!before || byTime(before, place) < 0);
+  let [waiting, part]: [AuditPlace[], number[]] = [[], []];
+  for await (const { places, next } of placesOf(db, filter, before)) {
+    waiting = [...waiting, ...places.filter(isAsked)].toSorted(byTime);
+    const ready = waiting.filter(({ time }) => time > next);
+    waiting = waiting.slice(ready.length);
+    part = [...part, ...ready.map(({ sequence }) => sequence)];
+    for (; part.length >= size; part = part.slice(size)) yield part.slice(0, size);
+  }
+  if (part.length > 0) yield part;
+}
+
+/** Yields the places of the events with the values of a filter, and the time after which no further place comes. */
+async function* placesOf(
+  db: Kysely<Tables>,
+  filter: AuditFilter,
+  before: AuditPlace | undefined,
+): AsyncGenerator<{ places: AuditPlace[]; next: number }> {
+  // A segment that is made in the meantime counts as not made.
+  const through = await lastOfSegments(db);
+  const segments = await segmentsOf(db, { ...filter, through, before });
+  const nextOf = (index: number) => segments[index]?.newest ?? Number.NEGATIVE_INFINITY;
+  const rest = db.selectFrom('events').select(['sequence', 'time']).where(hasAll(filter)).where('sequence', '>', through);
+  yield { places: await rest.execute(), next: nextOf(0) };
+  const keys = keysOf(filter);
+  const { first, growth, last } = blockSizes;
+  for (let begin = 0, size = first; begin < segments.length; begin += size, size = Math.min(size * growth, last)) {
+    const block = segments.slice(begin, begin + size);
+    const places = await placesIn(db, block, keys);
+    for (const [index, segment] of block.entries()) yield { places: places.get(segment.first) ?? [], next: nextOf(begin + index + 1) };
+  }
+}
+
+/** Returns the segments that have events of a time, those with the newest events first. */
+async function segmentsOf(db: Kysely<Tables>, { from, to, through, before }: SegmentBounds): Promise<Segment[]> {
+  let query = db.selectFrom('segments').select(['first', 'last', 'newest']).where('last', '<=', through);
+  if (from !== undefined) query = query.where('newest', '>=', from);
+  if (to !== undefined) query = query.where('oldest', '<', to);
+  if (before !== undefined) query = query.where('oldest', '<=', before.time);
+  return await query.orderBy('newest', 'desc').orderBy('first', 'desc').execute();
+}
+
+/** Returns the places of the events that have all keys, for each segment that has some. */
+async function placesIn(db: Kysely<Tables>, segments: readonly Segment[], keys: readonly number[]): Promise<Map<number, AuditPlace[]>> {
+  const firsts = segments.map(({ first }) => first);
+  const postings = await db.selectFrom('postings').selectAll().where('segment', 'in', firsts).where('key', 'in', keys).execute();
+  const ofSegment = Map.groupBy(postings, ({ segment }) => segment);
+  const places = new Map<number, number[]>();
+  for (const { first, last } of segments) {
+    const found = (ofSegment.get(first) ?? []).map((posting) => posting.places);
+    const common = found.length < keys.length ? [] : commonPlaces(found, last - first + 1);
+    if (common.length > 0) places.set(first, common);
+  }
+  if (places.size === 0) return new Map();
+  const timed = await db
+    .selectFrom('segments')
+    .select(['first', 'times'])
+    .where('first', 'in', [...places.keys()])
+    .execute();
+  return new Map(
+    timed.map(({ first, times }) => {
+      const read = buffered(times);
+      return [first, (places.get(first) ?? []).map((place) => ({ sequence: first + place, time: read.readDoubleLE(place * 8) }))];
+    }),
+  );
+}
