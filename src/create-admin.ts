@@ -8,6 +8,7 @@ import { KubernetesClient } from '@atrium/kubernetes/kubernetes-client.ts';
 import type { ServiceClient } from '@atrium/kubernetes/own-account.ts';
 import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
 import { retryOnConflict } from '@atrium/kubernetes/retry.ts';
+import { failureLine } from '@atrium/kubernetes/upstream-error.ts';
 import { StatusError } from '@atrium/objects/status.ts';
 import { embeddedIssuerOf, embeddedLoginOf, identityURLOf } from './config/issuers.ts';
 import { ConfigError } from './config/load.ts';
@@ -128,7 +129,7 @@ async function createFirstAdmin(options: FirstAdminOptions): Promise<FirstAdminO
     if (outcome === undefined) throw new FirstAdminError(`concurrent writes prevented the change of the user ${email}, try again`);
     return outcome;
   } catch (error) {
-    throw error instanceof StatusError ? new FirstAdminError(reasonOf(error), { cause: error }) : error;
+    throw error instanceof StatusError ? new FirstAdminError(failureLine(error), { cause: error }) : error;
   }
 }
 
@@ -194,11 +195,4 @@ function checkAdmin({ email, name }: Work, user: KubernetesObject): void {
   if (account.email.toLowerCase() !== email.toLowerCase()) throw new FirstAdminError(`the user record ${name} is not of ${email}`);
   if (!account.isAdmin || account.connectorType !== 'local')
     throw new FirstAdminError(`the user ${email} exists, is not a local administrator and cannot become one`);
-}
-
-/** Returns the message of the API server, or the reason why it did not answer. The user of the command has its credential anyway. */
-function reasonOf(error: StatusError): string {
-  const { cause } = error;
-  if (cause instanceof StatusError) return `the API server: ${cause.status.message}`;
-  return [error.status.message, ...(cause instanceof Error ? [cause.message] : [])].join(': ').replace(/\s+/g, ' ');
 }

@@ -3,10 +3,12 @@ import { hash } from 'node:crypto';
 import type { Seal } from '@atrium/http/seal.ts';
 import { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import type { Connection } from '@atrium/kubernetes/connection.ts';
+import { isHeldLease } from '@atrium/kubernetes/controllers/lease-lock.ts';
 import { neverAborts } from '@atrium/kubernetes/deadline.ts';
 import { KubernetesClient } from '@atrium/kubernetes/kubernetes-client.ts';
 import type { ResourceType } from '@atrium/kubernetes/resource.ts';
 import { type ResourceKind, ServiceResource } from '@atrium/kubernetes/resource-client.ts';
+import { failureLine } from '@atrium/kubernetes/upstream-error.ts';
 import { StatusError } from '@atrium/objects/status.ts';
 import type { Logger } from 'pino';
 import { z } from 'zod';
@@ -106,7 +108,7 @@ export async function runRestore({ config, connection, log, backup }: RestoreOpt
     }
     return restore.result();
   } catch (error) {
-    throw error instanceof StatusError ? new RestoreError(reasonOf(error), { cause: error }) : error;
+    throw error instanceof StatusError ? new RestoreError(failureLine(error), { cause: error }) : error;
   } finally {
     keyRing.stop();
     await apiServer.close();
@@ -126,19 +128,12 @@ function objectsIn(backup: string): Stored[] {
 
 const groupOf = ({ apiVersion }: Stored): string => (apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '');
 
-const heldLease = z.object({
-  metadata: z.object({ name: z.string() }),
-  spec: z.object({ holderIdentity: z.string().min(1), leaseDurationSeconds: z.number(), renewTime: z.iso.datetime({ offset: true }) }),
-});
-
 /** A replica that runs takes a request without its status for a new one. @throws RestoreError */
 async function refuseWhileServing(leases: ServiceResource, now: () => Date): Promise<void> {
-  for await (const object of leases.list({}, neverAborts)) {
-    const { data } = heldLease.safeParse(object);
-    if (data === undefined || !data.metadata.name.startsWith('atrium-')) continue;
-    const until = Date.parse(data.spec.renewTime) + data.spec.leaseDurationSeconds * 1000;
-    if (until > now().getTime())
-      throw new RestoreError(`a replica of the service runs, as the Lease ${data.metadata.name} tells: scale the Deployment to 0 first`);
+  for await (const lease of leases.list({}, neverAborts)) {
+    const { name } = lease.metadata;
+    if (name.startsWith('atrium-') && isHeldLease(lease, now()))
+      throw new RestoreError(`a replica of the service runs, as the Lease ${name} tells: scale the Deployment to 0 first`);
   }
 }
 
@@ -159,6 +154,8 @@ class Restore {
   readonly #counts = new Map<string, number>();
   readonly #left: string[] = [];
   readonly #failed: string[] = [];
+  /** UIDs of ClusterRoles by name; undefined for one that does not exist. */
+  readonly #roleUIDs = new Map<string, string | undefined>();
 
   constructor(parts: RestoreParts) {
     this.#parts = parts;
@@ -179,7 +176,7 @@ class Restore {
       this.#counts.set(kind.kind, (this.#counts.get(kind.kind) ?? 0) + 1);
     } catch (error) {
       if (!(error instanceof Error)) throw error;
-      this.#failed.push(`${label}: ${reasonOf(error)}`);
+      this.#failed.push(`${label}: ${failureLine(error)}`);
     }
   }
 
@@ -245,8 +242,16 @@ class Restore {
   /** The role of a request is the one that has its name in this cluster. */
   async #withRole(request: Stored): Promise<Stored> {
     const spec = z.looseObject({ roleRef: z.string() }).parse(request.spec);
-    const role = await new ServiceResource(this.#parts.client, clusterRoleKind).get(spec.roleRef, neverAborts);
-    return role === undefined ? request : { ...request, spec: { ...spec, roleUID: role.metadata.uid } };
+    const roleUID = await this.#roleUID(spec.roleRef);
+    return roleUID === undefined ? request : { ...request, spec: { ...spec, roleUID } };
+  }
+
+  async #roleUID(name: string): Promise<string | undefined> {
+    if (!this.#roleUIDs.has(name)) {
+      const role = await new ServiceResource(this.#parts.client, clusterRoleKind).get(name, neverAborts);
+      this.#roleUIDs.set(name, role?.metadata.uid);
+    }
+    return this.#roleUIDs.get(name);
   }
 }
 
@@ -271,10 +276,4 @@ function statusesAfter(found: Phased | undefined, last: Phased | undefined): Pha
   if (found === undefined) return all;
   const index = all.findIndex(({ phase }) => phase === found.phase);
   return index < 0 ? [] : all.slice(index + 1);
-}
-
-/** Returns the message of the API server, where there is one. */
-function reasonOf(error: Error): string {
-  const { cause } = error;
-  return cause instanceof Error ? cause.message : error.message;
 }

@@ -2,6 +2,7 @@
 import { type AuditStore, auditCounts, auditPage, chainPart, proposal } from '@atrium/audit-store/store.ts';
 import { appendBody, chainBody, countBody, proposeBody, queryBody } from '@atrium/audit-store/wire.ts';
 import { type Operation, operation } from '@atrium/http/operation.ts';
+import type { z } from 'zod';
 import type { StoreCallers } from './callers.ts';
 
 const tag = 'events';
@@ -23,60 +24,60 @@ export const storeOperations = (store: AuditStore, callers: StoreCallers): Opera
       ctx.status = 204;
     },
   }),
-  operation({
+  question(callers, {
     id: 'QueryEvents',
-    method: 'POST',
     paths: ['/v1/queries'],
-    tag,
     summary: 'Lists events, newest first',
-    credential: 'required',
     body: queryBody,
-    answers: { 200: { description: 'A page of events.', content: { 'application/json': auditPage } } },
-    async handle({ ctx, caller, body: { filter, ...page } }) {
-      callers.require(ctx, caller);
-      ctx.body = await store.list(filter, page);
-    },
+    answer: { description: 'A page of events.', schema: auditPage },
+    ask: ({ filter, ...page }) => store.list(filter, page),
   }),
-  operation({
+  question(callers, {
     id: 'CountEvents',
-    method: 'POST',
     paths: ['/v1/counts'],
-    tag,
     summary: 'Counts events by one value',
-    credential: 'required',
     body: countBody,
-    answers: { 200: { description: 'The counts.', content: { 'application/json': auditCounts } } },
-    async handle({ ctx, caller, body: { filter, by } }) {
-      callers.require(ctx, caller);
-      ctx.body = await store.count(filter, by);
-    },
+    answer: { description: 'The counts.', schema: auditCounts },
+    ask: ({ filter, by }) => store.count(filter, by),
   }),
-  operation({
+  question(callers, {
     id: 'ReadChain',
-    method: 'POST',
     paths: ['/v1/chain'],
-    tag,
     summary: 'Returns events in the order of their arrival, with their hashes',
-    credential: 'required',
     body: chainBody,
-    answers: { 200: { description: 'A part of the chain.', content: { 'application/json': chainPart } } },
-    async handle({ ctx, caller, body: { after, limit } }) {
-      callers.require(ctx, caller);
-      ctx.body = await store.chain(after, limit);
-    },
+    answer: { description: 'A part of the chain.', schema: chainPart },
+    ask: ({ after, limit }) => store.chain(after, limit),
   }),
-  operation({
+  question(callers, {
     id: 'ProposeCheckpoints',
-    method: 'POST',
     paths: ['/v1/checkpoints'],
-    tag,
     summary: 'Proposes checkpoints, and removes expired events up to a kept one',
-    credential: 'required',
     body: proposeBody,
-    answers: { 200: { description: 'Checkpoints to be signed and kept outside.', content: { 'application/json': proposal } } },
-    async handle({ ctx, caller, body: { kept } }) {
-      callers.require(ctx, caller);
-      ctx.body = await store.propose(kept);
-    },
+    answer: { description: 'Checkpoints to be signed and kept outside.', schema: proposal },
+    ask: ({ kept }) => store.propose(kept),
   }),
 ];
+
+interface Question<Body extends z.ZodType, Answer extends z.ZodType> extends Pick<Operation, 'id' | 'paths' | 'summary'> {
+  body: Body;
+  answer: { description: string; schema: Answer };
+  ask(body: z.output<Body>): Promise<z.output<Answer>>;
+}
+
+/** Declares an operation that asks the store. */
+function question<Body extends z.ZodType, Answer extends z.ZodType>(
+  callers: StoreCallers,
+  { answer: { description, schema }, ask, ...declared }: Question<Body, Answer>,
+): Operation {
+  return operation({
+    ...declared,
+    method: 'POST',
+    tag,
+    credential: 'required',
+    answers: { 200: { description, content: { 'application/json': schema } } },
+    async handle({ ctx, caller, body }) {
+      callers.require(ctx, caller);
+      ctx.body = await ask(body);
+    },
+  });
+}

@@ -13,7 +13,7 @@ const sliceSize = 5_000;
 
 /** Returns events in the order of their arrival, from the checkpoint on that stands for removed ones. */
 export async function chainedEvents({ db }: EventDatabase, after: number, limit: number): Promise<ChainPart> {
-  const from = Math.max(after, await startOf(db));
+  const from = Math.max(after, await startOf(db, await endsOf(db)));
   const rows = await db.selectFrom('events').selectAll().where('sequence', '>', from).orderBy('sequence').limit(limit).execute();
   const newest = await newestKept(db);
   return {
@@ -30,17 +30,16 @@ export async function proposeCheckpoints(
   { kept, retention, now }: { kept: readonly number[]; retention: AuditRetention; now: Date },
 ): Promise<Proposal> {
   const { db } = database;
-  const known = await newestKept(db);
-  if (kept.length > 0 && Math.max(...kept) >= (known ?? 0)) await rememberKept(database, kept);
-  const newest = await newestKept(db);
-  const [through, hash, ends] = [
-    await expiredThrough(db, retention),
-    newest === undefined ? undefined : await hashAt(db, newest),
-    await endsOf(db),
-  ];
+  let newest = await newestKept(db);
+  if (kept.length > 0 && Math.max(...kept) >= (newest ?? 0)) {
+    await rememberKept(database, kept);
+    newest = Math.max(...kept);
+  }
+  const ends = await endsOf(db);
+  const through = ends && (await expiredThrough(db, ends, retention));
   return {
-    start: await startOf(db),
-    ...(newest !== undefined && { newest: { sequence: newest, hash: hash ?? '' } }),
+    start: await startOf(db, ends),
+    ...(newest !== undefined && { newest: { sequence: newest, hash: (await hashAt(db, newest)) ?? '' } }),
     ...(ends && { end: await checkpointAt(db, ends.newest, { ends, now }) }),
     ...(ends && through !== undefined && { cut: await checkpointAt(db, through, { ends, now }) }),
   };
@@ -62,8 +61,8 @@ async function newestKept(db: Kysely<Tables>): Promise<number | undefined> {
 }
 
 /** Returns the number before the first event that can be verified: a removal that is not finished leaves some before it. */
-async function startOf(db: Kysely<Tables>): Promise<number> {
-  const removed = ((await endsOf(db))?.oldest ?? 1) - 1;
+async function startOf(db: Kysely<Tables>, ends: Ends | undefined): Promise<number> {
+  const removed = (ends?.oldest ?? 1) - 1;
   if (removed === 0) return 0;
   const kept = db.selectFrom('checkpoints').select('sequence').where('sequence', '>=', removed).orderBy('sequence');
   return (await kept.limit(1).executeTakeFirst())?.sequence ?? removed;
@@ -71,8 +70,9 @@ async function startOf(db: Kysely<Tables>): Promise<number> {
 
 /** Returns the newest kept checkpoint through which events have expired. */
 export async function expiredKept({ db }: EventDatabase, retention: AuditRetention): Promise<number | undefined> {
-  const [through, ends] = [await expiredThrough(db, retention), await endsOf(db)];
-  if (through === undefined || ends === undefined) return undefined;
+  const ends = await endsOf(db);
+  const through = ends && (await expiredThrough(db, ends, retention));
+  if (ends === undefined || through === undefined) return undefined;
   const kept = db.selectFrom('checkpoints').select('sequence').where('sequence', '<=', through).where('sequence', '>=', ends.oldest);
   return (await kept.orderBy('sequence', 'desc').limit(1).executeTakeFirst())?.sequence;
 }
@@ -81,13 +81,15 @@ export async function expiredKept({ db }: EventDatabase, retention: AuditRetenti
  * Returns the number through which events have expired. Only events at the begin of the chain count, up to a bounded number; the newest
  * event always stays, because the next one continues it.
  */
-async function expiredThrough(db: Kysely<Tables>, { before, maxEvents }: AuditRetention): Promise<number | undefined> {
-  const ends = await endsOf(db);
-  if (ends === undefined) return undefined;
-  const byNumber = maxEvents === undefined ? 0 : ends.newest - maxEvents;
-  const byAge = before === undefined ? 0 : await lastBefore(db, ends.oldest, before);
-  const through = Math.min(Math.max(byNumber, byAge), ends.newest - 1);
-  return through < ends.oldest ? undefined : through;
+async function expiredThrough(
+  db: Kysely<Tables>,
+  { oldest, newest }: Ends,
+  { before, maxEvents }: AuditRetention,
+): Promise<number | undefined> {
+  const byNumber = maxEvents === undefined ? 0 : newest - maxEvents;
+  const byAge = before === undefined ? 0 : await lastBefore(db, oldest, before);
+  const through = Math.min(Math.max(byNumber, byAge), newest - 1);
+  return through < oldest ? undefined : through;
 }
 
 /** Returns the number of the last event before the first one that is not older than a time, among a bounded number of events. */
@@ -111,8 +113,14 @@ async function lastBefore(db: Kysely<Tables>, oldest: number, before: number): P
   return from - 1;
 }
 
-/** Returns the numbers of the first event and the last one; undefined without events. */
-async function endsOf(db: Kysely<Tables>): Promise<{ oldest: number; newest: number } | undefined> {
+/** Numbers of the first event and the last one. */
+interface Ends {
+  oldest: number;
+  newest: number;
+}
+
+/** Returns undefined without events. */
+async function endsOf(db: Kysely<Tables>): Promise<Ends | undefined> {
   const oldest = await db.selectFrom('events').select('sequence').orderBy('sequence').limit(1).executeTakeFirst();
   const newest = await newestEvent(db);
   return oldest && newest && { oldest: oldest.sequence, newest: newest.sequence };
@@ -123,11 +131,7 @@ async function hashAt(db: Kysely<Tables>, sequence: number): Promise<string | un
   return found && hexOf(found.hash);
 }
 
-async function checkpointAt(
-  db: Kysely<Tables>,
-  sequence: number,
-  { ends, now }: { ends: { oldest: number }; now: Date },
-): Promise<Checkpoint> {
+async function checkpointAt(db: Kysely<Tables>, sequence: number, { ends, now }: { ends: Ends; now: Date }): Promise<Checkpoint> {
   return { sequence, hash: (await hashAt(db, sequence)) ?? '', time: now.toISOString(), count: sequence - ends.oldest + 1 };
 }
 

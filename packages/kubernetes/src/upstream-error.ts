@@ -116,6 +116,15 @@ export function answerOf(error: unknown): UpstreamError | undefined {
   return answer instanceof UpstreamError ? answer : undefined;
 }
 
+/**
+ * Returns the reason of a failure as one line for the user of a command, who has the credential of the service: the words of the API server,
+ * or the reason why it did not answer.
+ */
+export function failureLine({ message, cause }: Error): string {
+  if (cause instanceof StatusError) return `the API server: ${cause.status.message}`;
+  return [message, ...(cause instanceof Error ? [cause.message] : [])].join(': ').replace(/\s+/g, ' ');
+}
+
 /** Reports whether the API server could not be reached or timed out. */
 export const isUnreachable = (error: unknown): boolean =>
   error instanceof StatusError && !(error instanceof UpstreamError) && (error.status.code === 504 || errorCode(error.cause) !== undefined);

@@ -109,6 +109,21 @@ export interface LeaseLockOptions extends LeaseObjectOptions {
   durationSeconds?: number;
 }
 
+const defaultSeconds = 30;
+
+/** Returns the time in seconds for which a Lease is still held. */
+function leftSeconds(found: FoundLease | undefined, now: Date, durationSeconds: number): number {
+  const { holderIdentity, renewTime, leaseDurationSeconds } = found?.spec ?? {};
+  const renewedAt = Date.parse(renewTime ?? '');
+  if (!holderIdentity || Number.isNaN(renewedAt)) return 0;
+  const duration = leaseDurationSeconds ?? durationSeconds;
+  // A time in the future is from another clock. Such a Lease must not be held for longer than a renewal.
+  return Math.min(duration, duration + (renewedAt - now.getTime()) / 1000);
+}
+
+/** Reports whether a replica holds a Lease that was listed. */
+export const isHeldLease = (lease: object, now: Date): boolean => leftSeconds(leaseObject.parse(lease), now, defaultSeconds) > 0;
+
 type Notes = Readonly<Record<string, string>>;
 
 const writeTimeoutMs = 5_000;
@@ -128,7 +143,7 @@ export class LeaseLock {
   constructor(options: LeaseLockOptions) {
     this.#options = options;
     this.#object = new LeaseObject(options);
-    this.#durationSeconds = options.durationSeconds ?? 30;
+    this.#durationSeconds = options.durationSeconds ?? defaultSeconds;
   }
 
   /** Reports whether a replica holds the Lease, and its annotations. @throws StatusError */
@@ -154,12 +169,7 @@ export class LeaseLock {
   }
 
   #leftSeconds(found: FoundLease | undefined): number {
-    const { holderIdentity, renewTime, leaseDurationSeconds } = found?.spec ?? {};
-    const renewedAt = Date.parse(renewTime ?? '');
-    if (!holderIdentity || Number.isNaN(renewedAt)) return 0;
-    const duration = leaseDurationSeconds ?? this.#durationSeconds;
-    // A time in the future is from another clock. Such a Lease must not be held for longer than a renewal.
-    return Math.min(duration, duration + (renewedAt - this.#options.now().getTime()) / 1000);
+    return leftSeconds(found, this.#options.now(), this.#durationSeconds);
   }
 }
 
