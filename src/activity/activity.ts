@@ -8,7 +8,7 @@ import { ActivityService } from './service.ts';
 export function createActivity(services: Services, store: AuditStore | undefined): Feature {
   const { auditIntake, config } = services;
   return {
-    operations: activityOperations(new ActivityService(services, store)),
+    operations: activityOperations(services, new ActivityService(services, store)),
     checks: auditIntake
       ? [
           { name: 'auditStore', critical: false, failure: auditIntake.failure },

@@ -50,6 +50,14 @@ export type CountsParameters = z.output<typeof countsQuery>;
 /** Conditions of a question. */
 export type AuditConditions = Omit<CountsParameters, 'by'>;
 
+export const exportQuery = z.object({
+  ...conditions,
+  format: z.enum(['ndjson', 'csv']).default('ndjson').describe('`ndjson`: a line of JSON for each event. `csv`: a table with titles.'),
+  limit: wholeNumber({ cap: Number.MAX_SAFE_INTEGER }).optional().describe('Maximum number of events. Default: all.'),
+});
+
+export type ExportParameters = z.output<typeof exportQuery>;
+
 const scope = z
   .enum(['All', 'Own'])
   .describe('`Own`: the caller may not list `audits.auth.platform.io` here, so that only what they did themselves is searched.');

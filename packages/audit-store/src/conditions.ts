@@ -2,7 +2,7 @@ import type { ExpressionBuilder } from 'kysely';
 import type { AuditFilter } from './store.ts';
 import { stored, type Tables } from './tables.ts';
 
-/** Columns of the values by which events are searched. */
+/** Columns of the values by which events are searched. The id of an event has an index of its own. */
 export const columnOf = {
   cluster: 'cluster',
   actor: 'actor',
@@ -21,12 +21,13 @@ export const columnOf = {
 
 /** Returns the condition that an event has all values and times of a filter. */
 export const hasAll = (filter: AuditFilter) => (eb: ExpressionBuilder<Tables, 'events'>) => {
-  const { from, to } = filter;
+  const { auditID, from, to } = filter;
   return eb.and([
     ...Object.entries(columnOf).flatMap(([name, column]) => {
       const value = filter[name as keyof typeof columnOf];
       return value === undefined ? [] : [eb(column, '=', stored(value))];
     }),
+    ...(auditID === undefined ? [] : [eb('id', '=', stored(auditID))]),
     ...(from === undefined ? [] : [eb('time', '>=', from)]),
     ...(to === undefined ? [] : [eb('time', '<', to)]),
   ]);

@@ -82,6 +82,16 @@ export const auditEvent = z
       .optional()
       .describe('Members that a group got or lost: their number, and the first names.'),
   })
-  .meta({ id: 'AuditEvent' });
+  .meta({
+    id: 'AuditEvent',
+    examples: [
+      {
+        ...{ auditID: '0d7a6c1e-5c5f-4a4e-9d3c-0b2f5f0f6a11', cluster: 'local', source: 'door', verb: 'delete' },
+        ...{ user: { username: 'ada@example.com' }, sourceIPs: ['192.0.2.10'], userAgent: 'kubectl/v1.36.0' },
+        objectRef: { apiGroup: '', resource: 'pods', namespace: 'shop', name: 'storefront-1' },
+        ...{ requestReceivedTimestamp: '2026-01-12T10:00:00.000Z', outcome: 'success', responseStatus: { code: 200 } },
+      },
+    ],
+  });
 
 export type AuditEvent = z.output<typeof auditEvent>;

@@ -6,6 +6,7 @@ const milliseconds = () => z.int().optional();
 
 /** Conditions that all hold. Each value is compared as it is. An unknown condition is refused: ignoring it would show more events. */
 export const auditFilter = z.strictObject({
+  auditID: equal(),
   cluster: equal(),
   actor: equal().describe('User who did it, not the one as whom it was done.'),
   requester: equal().describe('User who gets the access of the event.'),

@@ -79,6 +79,8 @@ export const callerRequests: readonly CallerRequest[] = [
   // The installation keeps no events.
   { id: 'ListAuditEvents', path: '/auth/v1/audit', asks: [], codes: [404] },
   { id: 'CountAuditEvents', path: '/auth/v1/audit/counts?by=hour', asks: [], codes: [404] },
+  { id: 'ExportAuditEvents', path: '/auth/v1/audit/export', asks: [], codes: [404] },
+  { id: 'GetAuditEvent', path: '/auth/v1/audit/an-event', asks: [], codes: [404] },
   { id: 'ListAuditCheckpoints', path: '/auth/v1/audit/checkpoints', asks: [], codes: [404] },
   { id: 'ReadAuditChain', path: '/auth/v1/audit/chain', asks: [], codes: [404] },
   // The callers may not read metrics: their review is asked in their name.

@@ -131,6 +131,8 @@ const guarded = [
   // The installation keeps no events.
   { method: 'GET', path: '/auth/v1/audit', stranger: 404 },
   { method: 'GET', path: '/auth/v1/audit/counts?by=hour', stranger: 404 },
+  { method: 'GET', path: '/auth/v1/audit/export', stranger: 404 },
+  { method: 'GET', path: '/auth/v1/audit/an-event', stranger: 404 },
   { method: 'GET', path: '/auth/v1/audit/checkpoints', stranger: 404 },
   { method: 'GET', path: '/auth/v1/audit/chain', stranger: 404 },
   { method: 'GET', path: '/api/v2/usage/nodes', stranger: 403 },
@@ -206,7 +208,7 @@ describe('the guard of an operation', () => {
     const tried = new Set(
       guarded.map(
         ({ method, path }) =>
-          `${method} ${path.replace(jane, '{name}').replace('a-token', '{id}').replace(factor, '{id}').replace(linkedAccount, '{id}').replace(session, '{name}').replace('a-policy', '{name}').replace(accessRequest, '{name}').replace(listed, '{group}/{version}/{resource}').replace('namespaces/default', 'namespaces/{namespace}').replace('pods/a-pod', '{resource}/{name}').replace('a-node', '{name}').replace(/\?.*/, '')}`,
+          `${method} ${path.replace(jane, '{name}').replace('a-token', '{id}').replace(factor, '{id}').replace(linkedAccount, '{id}').replace('an-event', '{id}').replace(session, '{name}').replace('a-policy', '{name}').replace(accessRequest, '{name}').replace(listed, '{group}/{version}/{resource}').replace('namespaces/default', 'namespaces/{namespace}').replace('pods/a-pod', '{resource}/{name}').replace('a-node', '{name}').replace(/\?.*/, '')}`,
       ),
     );
 

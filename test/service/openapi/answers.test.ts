@@ -49,6 +49,7 @@ const parameters: Record<string, Record<string, string>> = {
   HandleConfigMapImage: { name: 'console-logo', key: 'logo.png' },
   HandleStaticFiles: { subpath: 'index.html' },
   DocsFile: { file: 'page.js' },
+  GetAuditEvent: { id: 'an-event' },
 };
 
 const queries: Record<string, string> = {
@@ -67,6 +68,8 @@ const absent = new Set([
   'GetThroughPlugin',
   'ListAuditEvents',
   'CountAuditEvents',
+  'ExportAuditEvents',
+  'GetAuditEvent',
   'ListAuditCheckpoints',
   'ReadAuditChain',
 ]);

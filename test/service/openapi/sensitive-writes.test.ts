@@ -103,7 +103,7 @@ const free = [
   ...['ListAccessSubjects', 'ListAccessRules', 'CreateSubjectAccessReview', 'CreateSimulation'],
   ...['ListOfferedResources', 'ListResources', 'ListNamespacedResources', 'Search', 'GetKubernetes', 'OptionsKubernetes'],
   ...['GetClusterUsage', 'GetNodeUsage', 'GetNamespaceUsage', 'GetObjectUsage', 'ListAuditEvents', 'CountAuditEvents'],
-  ...['ListAuditCheckpoints', 'ReadAuditChain'],
+  ...['ExportAuditEvents', 'GetAuditEvent', 'ListAuditCheckpoints', 'ReadAuditChain'],
 ];
 /** Operations that end the session, which are tested last. */
 const ending = ['HandleLogoutV2', 'PostLogoutV2', 'DeleteSessions'];
