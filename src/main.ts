@@ -13,7 +13,7 @@ import { createLog, GatheredLines } from '@atrium/http/telemetry/log.ts';
 import { type Connection, inClusterConnection } from '@atrium/kubernetes/connection.ts';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { addLoginCommands } from 'kubectl-atrium/commands.ts';
-import { Interrupted, type Terminal } from 'kubectl-atrium/terminal.ts';
+import { CommandError, Interrupted, RequestPending, type Terminal } from 'kubectl-atrium/terminal.ts';
 import type { Logger } from 'pino';
 import { stringify } from 'yaml';
 import packageJson from '../package.json' with { type: 'json' };
@@ -285,7 +285,8 @@ const namesNoCommand = args.length === 0 || (args[0]?.startsWith('-') && !['-h',
 try {
   await program.parseAsync([...(namesNoCommand ? ['serve'] : []), ...args], { from: 'user' });
 } catch (error) {
-  if (error instanceof Interrupted) process.exit(error.exitCode);
+  if (error instanceof Interrupted || error instanceof RequestPending) process.exit(error.exitCode);
   console.error(error instanceof Error ? error.message : error);
+  if (error instanceof CommandError) process.exit(error.exitCode);
   process.exit(error instanceof ConfigError ? 2 : 1);
 }

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import type { AuditStore } from '@atrium/audit-store/store.ts';
+import type { AuditStore, ChainPart } from '@atrium/audit-store/store.ts';
 import type { Caller } from '@atrium/http/caller.ts';
 import { StatusError } from '@atrium/objects/status.ts';
 import type { Services } from '../services.ts';
@@ -51,10 +51,10 @@ export class AuditChain {
     return lines;
   }
 
-  async *#lines(store: AuditStore, first: Awaited<ReturnType<AuditStore['chain']>>, head: object): AsyncGenerator<string> {
+  async *#lines(store: AuditStore, first: ChainPart, head: object): AsyncGenerator<string> {
     yield `${JSON.stringify(head)}\n`;
     let last = 0;
-    for (let page = first; page.events.length > 0; page = await store.chain(last, pageSize)) {
+    for (let page = first; page.events.length > 0; page = await pageAfter(store, last)) {
       yield page.events.map((event) => `${JSON.stringify(event)}\n`).join('');
       last = page.events.at(-1)?.sequence ?? last;
     }
@@ -67,4 +67,14 @@ export class AuditChain {
     await this.#access.require(caller, audits, signal);
     return { store, checkpoints };
   }
+}
+
+/** @throws Error if the removal of expired events has overtaken the reader, which would take them for missing ones */
+async function pageAfter(store: AuditStore, last: number): Promise<ChainPart> {
+  const page = await store.chain(last, pageSize);
+  const next = page.events[0]?.sequence ?? last + 1;
+  if (next === last + 1) return page;
+  const oldest = (await store.chain(0, 1)).events[0]?.sequence ?? 0;
+  if (oldest > last + 1) throw new Error(`expired events after ${last} were removed before they were read`);
+  return page;
 }

@@ -97,6 +97,8 @@ export interface EmbeddedLoginOptions {
   files?: string;
   /** Keeps audit events; the test stops it. */
   auditStore?: AuditDatabase;
+  /** Settings of the audit, as in the YAML file. */
+  audit?: Record<string, unknown>;
   /** Clock of the service. */
   now?: () => Date;
   /** Milliseconds by which the clock of each replica's machine is ahead. Default: 0. */
@@ -147,6 +149,7 @@ async function startAll(
     between,
     hasWorkloads = false,
     auditStore,
+    audit = {},
     now,
     clocksAhead = [],
   }: EmbeddedLoginOptions,
@@ -209,6 +212,7 @@ async function startAll(
           features,
           accessRequests,
           lists,
+          audit,
           ...(smtp && { smtp: { caFile, ...smtp } }),
         }),
       }),

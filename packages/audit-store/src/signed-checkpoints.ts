@@ -1,6 +1,6 @@
 /** Checkpoints as JSON Web Signatures, so that nobody without the key can make one. */
 import { CompactSign, compactVerify, importJWK, type JWK } from 'jose';
-import { z } from 'zod/mini';
+import * as z from 'zod/mini';
 import type { Checkpoint } from './chain.ts';
 
 const type = 'audit-checkpoint';

@@ -1,12 +1,15 @@
 /** `access`: commands for users who ask for a role for a while, and for approvers. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { ListOptions, OutputOptions, RequestOptions, Session } from './access.ts';
+import type { Terminal } from './terminal.ts';
 
 export interface Parent {
   readonly program: Command;
   /** Adds the options of a login and of the console. */
   withConsole(command: Command): Command;
   sessionOf(command: Command): Promise<Session>;
+  /** Called by a command that calls no service. */
+  terminal(): Terminal;
 }
 
 type Commented = OutputOptions & { comment?: string };

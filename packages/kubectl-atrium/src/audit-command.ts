@@ -1,9 +1,12 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type Parent, secondsOf } from './access-commands.ts';
 import type { AuditOptions } from './audit.ts';
+import type { VerifyOptions } from './audit-verify.ts';
 
-export function addAuditCommand({ program, withConsole, sessionOf }: Parent): void {
-  withConsole(program.command('audit'))
+export function addAuditCommand({ program, withConsole, sessionOf, terminal }: Parent): void {
+  const audit = withConsole(program.command('audit'))
+    // An option after `verify` is one of `verify`.
+    .enablePositionalOptions()
     .description('list who did what, the newest last; your own events without the right to list audits')
     .option('-n, --namespace <namespace>', 'namespace (default: all namespaces)')
     .option('--who <user>', 'user who did it')
@@ -11,12 +14,22 @@ export function addAuditCommand({ program, withConsole, sessionOf }: Parent): vo
     .option('--object <object>', 'resource and name, such as deploy/storefront, or the resource alone')
     .option('--since <duration>', 'age of the oldest event, such as 30m, 2h or 7d', secondsOf)
     .option('--failed', 'list only failures and refusals')
-    .option('--limit <count>', 'maximum number of events', countOf, 100)
+    .option('--limit <count>', 'maximum number of events (default: 100, and all as CSV)', countOf)
     .option('-f, --follow', 'continue, and print new events')
-    .addOption(new Option('-o, --output <format>', 'output format (default: a table)').choices(['json']))
+    .addOption(new Option('-o, --output <format>', 'output format (default: a table)').choices(['json', 'csv']))
     .action(async (options: AuditOptions, command: Command) => {
       const { printAudit } = await import('./audit.ts');
       await printAudit(options, await sessionOf(command));
+    });
+
+  withConsole(audit.command('verify'))
+    .argument('[file]', 'saved answer of GET /auth/v1/audit/chain (default: the audit of the service)')
+    .description('check that no event was changed, removed or added; exit code 1 for a gap, 2 if it could not be checked')
+    .option('--checkpoints <file>', 'saved answer of GET /auth/v1/audit/checkpoints, by which the audit is verified, too')
+    .action(async (file: string | undefined, options: VerifyOptions, command: Command) => {
+      const { verifyFile, verifyService } = await import('./audit-verify.ts');
+      if (file === undefined) await verifyService(options, () => sessionOf(command));
+      else await verifyFile(file, options, terminal());
     });
 }
 

@@ -2,10 +2,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod/mini';
 import type { Session } from './access.ts';
+import { linesOf } from './lines.ts';
 import { resourceNamed } from './resource-names.ts';
-import { askService } from './service.ts';
+import { askService, readService } from './service.ts';
 import { table } from './table.ts';
-import { CommandError, jsonText, say } from './terminal.ts';
+import { CommandError, harmlessLines, jsonText, say } from './terminal.ts';
 
 export interface AuditOptions {
   namespace?: string;
@@ -16,9 +17,9 @@ export interface AuditOptions {
   /** Seconds. */
   since?: number;
   failed?: true;
-  limit: number;
+  limit?: number;
   follow?: true;
-  output?: 'json';
+  output?: 'json' | 'csv';
   context?: string;
 }
 
@@ -48,6 +49,10 @@ const listSchema = z.looseObject({
 });
 type Event = z.infer<typeof eventSchema>;
 
+/** Conditions, as parameters of the service. */
+type Question = Readonly<Record<string, string>>;
+
+const usualLimit = 100;
 const pageSize = 500;
 const pollMs = 2_000;
 
@@ -55,18 +60,34 @@ const pollMs = 2_000;
 export async function printAudit(options: AuditOptions, session: Session): Promise<void> {
   const { terminal } = session;
   const question = await questionOf(options, session);
-  const { items, scope, isPart } = await readEvents(question, options.limit, session);
-  if (scope === 'Own') say(terminal, 'The list has your own events only: you may not list audits.auth.platform.io here.');
+  if (options.output === 'csv') return await printTable(question, options, session);
+  const { items, scope, isPart } = await readEvents(question, options.limit ?? usualLimit, session);
+  sayScope(scope, session);
   if (isPart) say(terminal, `There are older events: the list has the newest ${items.length}.`);
   print(items, options, session, true);
   if (options.follow) await follow(items, options, { question, session });
+}
+
+function sayScope(scope: 'All' | 'Own', { terminal }: Session): void {
+  if (scope === 'Own') say(terminal, 'The list has your own events only: you may not list audits.auth.platform.io here.');
+}
+
+/** Prints events as CSV, the newest first. */
+async function printTable(question: Question, { limit, follow }: AuditOptions, session: Session): Promise<void> {
+  if (follow) throw new CommandError('--follow prints a table or JSON, and no CSV');
+  const { wanted, terminal } = session;
+  // The answer to a small question says whose events they are, or why there are none.
+  sayScope((await readEvents(question, 1, session)).scope, session);
+  const query = new URLSearchParams({ ...question, format: 'csv', ...(limit !== undefined && { limit: String(limit) }) });
+  for await (const line of linesOf(readService(`/auth/v1/audit/export?${query}`, wanted, terminal)))
+    terminal.stdout.write(`${harmlessLines(line.replace(/\r$/, ''))}\r\n`);
 }
 
 /** Prints events as they appear. Events can arrive late, so that the last minute is read again. */
 async function follow(
   shown: readonly Event[],
   options: AuditOptions,
-  { question, session }: { question: Readonly<Record<string, string>>; session: Session },
+  { question, session }: { question: Question; session: Session },
 ): Promise<void> {
   const { signal } = session.terminal;
   let known = new Set(shown.map(({ auditID }) => auditID));
@@ -89,7 +110,7 @@ async function follow(
 const lateMs = 60_000;
 
 /** Reads the newest events, in the order of their times. */
-async function readEvents(question: Readonly<Record<string, string>>, atMost: number, { wanted, terminal }: Session) {
+async function readEvents(question: Question, atMost: number, { wanted, terminal }: Session) {
   const newestFirst: Event[] = [];
   for (let place: string | undefined; ; ) {
     const limit = String(Math.min(pageSize, atMost - newestFirst.length));
@@ -140,7 +161,7 @@ const objectOf = ({ apiGroup, resource, subresource, name }: Event['objectRef'])
 async function questionOf(
   { namespace, who, verb, object, since, failed, context }: AuditOptions,
   { terminal }: Session,
-): Promise<Record<string, string>> {
+): Promise<Question> {
   const [type = '', name] = object?.split('/') ?? [];
   return {
     ...(object !== undefined && { ...(await resourceNamed(type, context, terminal)) }),

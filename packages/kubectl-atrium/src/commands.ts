@@ -112,6 +112,7 @@ export function addLoginCommands(program: Command, terminal: () => Terminal): vo
   const parent: Parent = {
     program,
     withConsole,
+    terminal,
     async sessionOf(command) {
       const own = terminal();
       return { wanted: await wantedOf(command, own), terminal: own };

@@ -74,7 +74,8 @@ function completions(program: Command, words: readonly string[]): string[] {
         ...command.registeredArguments.flatMap(({ argChoices = [] }) => argChoices.map((choice) => [choice, ''])),
       ];
   const fitting = found.filter(([word = '']) => word.startsWith(begun)).map(([word, meaning]) => `${word}\t${meaning}`);
-  return [...fitting, directive.none];
+  const takesFile = command.registeredArguments.some((argument) => argument.name() === 'file');
+  return [...fitting, takesFile ? directive.files : directive.none];
 }
 
 /** Returns the command that the words name, and the words after it. */

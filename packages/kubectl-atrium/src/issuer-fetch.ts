@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { CustomFetch } from 'openid-client';
 import { EnvHttpProxyAgent, fetch } from 'undici';
 import { trustedAuthorities } from './authorities.ts';
@@ -6,8 +7,13 @@ import { CommandError, type Terminal } from './terminal.ts';
 const timeoutMs = 10_000;
 const maxBytes = 1024 * 1024;
 
+/** Bound of each wait for a further part of a long answer. */
+const partTimeoutMs = 60_000;
+
 export interface IssuerFetch {
   fetch: CustomFetch;
+  /** Reads an answer of any size in parts. */
+  read(url: string, headers: Record<string, string>): Promise<{ status: number; body: AsyncIterable<Uint8Array> }>;
   close(): Promise<void>;
 }
 
@@ -22,6 +28,8 @@ export function issuerFetch({ environment, signal }: Terminal, certificateAuthor
     httpProxy: named('HTTP_PROXY') ?? '',
     httpsProxy: named('HTTPS_PROXY') ?? '',
     noProxy: named('NO_PROXY') ?? '',
+    headersTimeout: partTimeoutMs,
+    bodyTimeout: partTimeoutMs,
     connect: { ca },
     requestTls: { ca },
     proxyTls: { ca },
@@ -41,6 +49,10 @@ export function issuerFetch({ environment, signal }: Terminal, certificateAuthor
       const hasNoBody = answer.status === 204 || answer.status === 304;
       // openid-client accepts only a Response of the runtime.
       return new Response(hasNoBody ? null : Buffer.concat(chunks), { status: answer.status, headers: Object.fromEntries(answer.headers) });
+    },
+    async read(url, headers) {
+      const { status, body } = await fetch(url, { headers, redirect: 'manual', signal, dispatcher });
+      return { status, body: body ?? Readable.from([]) };
     },
     // Requests in progress are of no use any more.
     close: () => dispatcher.destroy(),

@@ -33,6 +33,23 @@ export async function askService(asked: Asked, wanted: Wanted, terminal: Termina
   return answer.body;
 }
 
+/** Reads a long answer of the service in parts. @throws CommandError, also if the answer breaks off */
+export async function* readService(path: string, wanted: Wanted, terminal: Terminal): AsyncGenerator<Uint8Array> {
+  const { issuerFetch } = await import('./issuer-fetch.ts');
+  const { troubleOf } = await import('./issuer.ts');
+  const { idToken } = await currentTokens(wanted, { isInteractive: true }, terminal);
+  const { read, close } = issuerFetch(terminal, wanted.logIn.certificateAuthority);
+  try {
+    const { status, body } = await read(`${serviceOf(wanted)}${path}`, { authorization: `Bearer ${idToken}` });
+    if (status >= 300) throw new CommandError(`the service answered ${status}`);
+    yield* body;
+  } catch (error) {
+    throw error instanceof CommandError ? error : troubleOf('the answer of the service broke off', error, terminal);
+  } finally {
+    await close();
+  }
+}
+
 /** Returns the address of the service: the given one, or the one that has the embedded issuer. */
 function serviceOf({ logIn: { issuer }, service }: Wanted): string {
   if (service !== undefined) return service.replace(/\/$/, '');

@@ -18,6 +18,12 @@ export interface Terminal {
 /** Failure that the user can understand; its message is all that is shown. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
+  readonly exitCode: number;
+
+  constructor(message: string, { exitCode = 1, ...options }: ErrorOptions & { exitCode?: number } = {}) {
+    super(message, options);
+    this.exitCode = exitCode;
+  }
 }
 
 /** End of a command whose request waits for approval. Its output says so already. */
@@ -51,8 +57,8 @@ export const harmless = (text: string): string =>
     .slice(0, longest)
     .replace(/[\ud800-\udbff]$/, '');
 
-/** Lines of this program, which may contain foreign text. */
-const harmlessLines = (text: string): string => text.replaceAll(unsafe, (found) => (found === '\n' ? found : ' '));
+/** Makes lines with foreign text harmless for a terminal. */
+export const harmlessLines = (text: string): string => text.replaceAll(unsafe, (found) => (found === '\n' ? found : ' '));
 
 export const say = ({ stderr }: Pick<Terminal, 'stderr'>, text: string): void => {
   stderr.write(`${harmlessLines(text)}\n`);
@@ -70,5 +76,5 @@ export function exitCodeOf(error: unknown, { stderr }: Pick<Terminal, 'stderr'>)
   if (error instanceof Interrupted || error instanceof RequestPending) return error.exitCode;
   // An unexpected error is reported by its name only: its message might contain a token.
   say({ stderr }, error instanceof CommandError ? error.message : `unexpected: ${error instanceof Error ? error.name : typeof error}`);
-  return 1;
+  return error instanceof CommandError ? error.exitCode : 1;
 }

@@ -112,6 +112,20 @@ describe('kubectl atrium audit', () => {
     expect(await ids('--since', '30m')).to.deep.equal(['LoginSucceeded', 'LoginSucceeded']);
   });
 
+  it('prints CSV of all events of a question, the newest first, and no control characters', async () => {
+    const { code, stdout, stderr } = await ask(machine, '-n', 'shop', '-o', 'csv');
+    expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' });
+    const [titles, ...rows] = stdout.split('\r\n');
+    expect(titles).to.match(/^"time","user",/);
+    expect(rows.map((row) => row.split(',')[1])).to.deep.equal([`"${noa}"`, `"${ada}"`, undefined]);
+    expect((await ask(machine, '-n', 'shop', '-o', 'csv', '--limit', '1')).stdout.split('\r\n')).to.have.length(3);
+    expect((await ask(machine, '-f', '-o', 'csv')).stderr).to.equal('--follow prints a table or JSON, and no CSV\n');
+    const own = await ask(other, '-n', 'shop', '-o', 'csv');
+    expect(own.stderr).to.match(/^The list has your own events only/);
+    expect(own.stdout).to.not.include(ada);
+    expect((await ask(other, '-o', 'csv', '--who', ada)).code).to.equal(1);
+  });
+
   it('says that there are older events, and that the list has those of the user alone', async () => {
     const newest = await ask(machine, '--limit', '1');
     expect(newest.stderr).to.equal('There are older events: the list has the newest 1.\n');

@@ -3,8 +3,11 @@ import { copyFile, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { firstHash, hashOf } from '@atrium/audit-store/chain.ts';
+import { signedCheckpoint } from '@atrium/audit-store/signed-checkpoints.ts';
 import { expect } from 'chai';
 import { transform } from 'esbuild';
+import { exportJWK, generateKeyPair } from 'jose';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { credentialOf, Machine } from '../kubectl-atrium/machine.ts';
@@ -122,6 +125,30 @@ describe('each program as it is built', () => {
     expect(service.output.stdout)
       .to.match(/^\[.*\] .*INFO.*: .*listening.*"port":\d+/m)
       .and.not.to.match(/^\{/m);
+  });
+
+  it('verifies a saved audit', async () => {
+    const key = await exportJWK((await generateKeyPair('ES256', { extractable: true })).privateKey);
+    const event = { auditID: 'one', requestReceivedTimestamp: '2026-01-12T10:00:00.000Z' };
+    const hash = hashOf(firstHash, 1, event);
+    const time = '2026-01-12T10:01:00.000Z';
+    const signed = await signedCheckpoint({ sequence: 1, hash, time, count: 1 }, { ...key, kid: 'one' });
+    const { d: _private, ...publicKey } = key;
+    const head = { checkpoints: [signed], keys: [{ ...publicKey, kid: 'one' }], newest: 1 };
+    const verify = async (user: string) => {
+      const lines = [head, { sequence: 1, hash, event: { ...event, ...(user && { user }) } }, { last: 1 }];
+      const file = await machine.file('audit.ndjson', lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+      return [program, plugin.service].map((one) => machine.spawn([process.execPath, one, 'audit', 'verify', file]).finished);
+    };
+    for (const finished of await verify(''))
+      expect(await finished).to.deep.equal({
+        code: 0,
+        stdout: `Events: 1, from ${event.requestReceivedTimestamp} to ${event.requestReceivedTimestamp}\nNewest checkpoint: event 1, ${time}\n`,
+        stderr: 'The audit has no gap.\n',
+      });
+    for (const finished of await verify('eve')) expect(await finished).to.include({ code: 1, stdout: '' });
+    for (const one of [program, plugin.service])
+      expect(await machine.spawn([process.execPath, one, 'audit', 'verify', 'none']).finished).to.include({ code: 2, stdout: '' });
   });
 
   it('logs in, prints tokens and logs out', async () => {

@@ -151,7 +151,7 @@ const allowed: ImportTable = {
   'view-as': { values: ['kubernetes', 'audit', 'http', 'objects'], types: ['services.ts'] },
   'services.ts': { values: [], types: ['keys', 'kubernetes', 'audit', 'http', 'config'] },
   keys: { values: ['kubernetes', 'http', 'objects'] },
-  'kubectl-atrium': { values: ['oidc-client'] },
+  'kubectl-atrium': { values: ['oidc-client', 'audit-store'] },
   lists: { values: ['kubernetes', 'http', 'objects'] },
   'oidc-client': { values: ['kubernetes', 'http', 'objects'] },
   kubernetes: { values: ['http', 'objects'] },

@@ -39,6 +39,8 @@ describe('completion', () => {
     expect(await names('logout', '--al')).to.deep.equal(['--all', ':4']);
     expect(await names('token', '--con')).to.deep.equal([':4']);
     expect(await completions('login', '--ca-file', '')).to.deep.equal([':0']);
+    expect(await completions('audit', 'verify', '')).to.deep.equal([':0']);
+    expect(await names('audit', 'verify', '--check')).to.deep.equal(['--checkpoints', ':0']);
     expect(await names('login', '--device', '--no-b')).to.deep.equal(['--no-browser', ':4']);
   });
 
