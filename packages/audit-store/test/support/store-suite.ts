@@ -126,6 +126,7 @@ export function itIsAnAuditStore(makeDatabase: () => Promise<TestDatabase>): voi
     };
     for (const [name, value] of Object.entries(filters)) expect(await ids({ [name]: value }, { limit: 9 }), name).to.deep.equal(['e2']);
     expect(await ids(filters, { limit: 9 })).to.deep.equal(['e2']);
+    expect(await ids({ auditID: 'e2' }, { limit: 9 })).to.deep.equal(['e2']);
     expect(await ids({ to: filters.from }, { limit: 9 })).to.deep.equal(['e1']);
     expect(await ids({ outcome: 'success' }, { limit: 9 })).to.deep.equal(['e1']);
   });
