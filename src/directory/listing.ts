@@ -126,5 +126,5 @@ const primaryGroups: SyncError = {
 
 const primaryNotListed = (count: number): SyncError => ({
   reason: 'PrimaryGroupsNotFound',
-  message: `the primary groups of ${count} users are outside groups.baseDN and groups.filter, and do not count`,
+  message: `the primary groups of ${count} users are outside groups.baseDN and groups.filter, and are ignored`,
 });

@@ -4,7 +4,7 @@ import type { Metrics } from '@atrium/http/telemetry/metrics.ts';
 export const syncMetrics = (metrics: Metrics) => ({
   runs: metrics.counter({
     name: 'atrium_directory_sync_runs_total',
-    help: 'Synchronisations with a directory on this replica, by connector and outcome (success or failure). Dry runs do not count.',
+    help: 'Synchronisations with a directory on this replica, by connector and outcome (success or failure), without dry runs.',
     labelNames: ['connector', 'outcome'],
   }),
   users: metrics.counter({

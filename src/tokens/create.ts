@@ -88,7 +88,7 @@ export class AccessTokenCreator {
       return account?.uid === uid && hasSubject(account, subject);
     };
     if (!(await accounts.watch.until(isAdopted, seenWithinMs, signal)))
-      throw refused(caller, { reason: 'SubjectDiffers', message: 'the User record belongs to no account of the issuer yet: log in once' });
+      throw refused(caller, { reason: 'SubjectDiffers', message: 'the User record has no account of the issuer yet: log in once' });
   }
 
   /** Returns the expiry in Unix seconds. @throws StatusError 400 */

@@ -36,7 +36,7 @@ export async function reviewToken(
   const review = (status: TokenReview['status']): TokenReview => ({ apiVersion, kind, metadata: {}, spec: {}, status });
   const verdict = await verifier.verify(token, signal);
   if (verdict === undefined) return review({ authenticated: false });
-  if ('cause' in verdict) return review({ authenticated: false, error: verdict.cause.message ?? 'the token does not count' });
+  if ('cause' in verdict) return review({ authenticated: false, error: verdict.cause.message ?? 'the token is not valid' });
   const { row, account, identity } = verdict;
   if (account.mustChangePassword) return review({ authenticated: false, error: passwordDue });
   lastUse.note(row);

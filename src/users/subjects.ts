@@ -127,6 +127,6 @@ async function endLinked({ services, endAccess }: UsersContext, account: Account
 }
 
 const belongsToNone = (name: string) =>
-  new StatusError(404, 'NotFound', `users.auth.platform.io "${name}": the user belongs to no account of an issuer and no directory entry`, {
+  new StatusError(404, 'NotFound', `users.auth.platform.io "${name}": the user has no account of an issuer and no directory entry`, {
     details: { name, group: userResource.group, kind: userResource.resource },
   });

@@ -59,7 +59,7 @@ describe('init, sidecar and ephemeral containers of the embedded cluster', () =>
     expect((await admin.send('GET', `${pods}/prepared/log?container=unpack`)).body).to.match(/^tick /);
   });
 
-  it('starts a failed init container again and again, and the pod never', async () => {
+  it('restarts a failed init container, and never the pod', async () => {
     await create('failing', { initContainers: [container('migrations')], containers: [main] });
     const seen = await seenUntil('failing', '0/1 Init:CrashLoopBackOff');
     expect(seen).to.include('0/1 Init:0/1');

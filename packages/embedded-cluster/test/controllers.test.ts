@@ -87,7 +87,7 @@ describe('controllers of the embedded cluster', () => {
     );
   });
 
-  it('count what a namespace uses of a quota, and note why a pod is missing', async () => {
+  it('count the usage of a quota, and note why a pod is missing', async () => {
     await create(`${core}/resourcequotas`, { metadata: { name: 'team' }, spec: { hard: { pods: '2', 'requests.cpu': '2' } } });
     const used = async () => valueAt(await read(`${core}/resourcequotas/team`), ['status', 'used']);
     await eventually(used, (now) => JSON.stringify(now) === JSON.stringify({ pods: '1', 'requests.cpu': '100m' }));

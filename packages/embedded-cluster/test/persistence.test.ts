@@ -154,7 +154,7 @@ describe('a cluster with a data directory', () => {
     expect(await readFile(file, 'utf8')).to.equal(damaged);
   });
 
-  it('writes one line per change behind what there was', async () => {
+  it('appends one line per change', async () => {
     await life(async (cluster) => {
       const before = (await readFile(file, 'utf8')).split('\n').length;
       await cluster.apply(configMap('a'), configMap('a', '2'));

@@ -53,7 +53,7 @@ describe('the protobuf of a request', () => {
     }
   });
 
-  it('leaves out what the JSON would leave out', () => {
+  it('omits the members that the JSON would omit', () => {
     // kubectl create configmap c1 --from-literal=a=1 --from-literal=empty=
     const body = 'azhzAAoPCgJ2MRIJQ29uZmlnTWFwEicKEgoCYzESABoAIgAqADIAOABCABIGCgFhEgExEgkKBWVtcHR5EgAaACIA';
 

@@ -18,7 +18,7 @@ describe('RBAC', () => {
     objects.add('clusterrolebindings', clusterBinding('tested', 'tested', toUser('ada')));
   }
 
-  it('refuses what no rule allows, without a reason', () => {
+  it('refuses a request that no rule allows, without a reason', () => {
     expect(rbac.authorize(ada, { verb: 'get', resource: 'pods' })).to.deep.equal({ allowed: false, reason: '' });
   });
 
@@ -150,7 +150,7 @@ describe('RBAC', () => {
       expect(may(ada, { verb: 'get', resource: 'pods' })).to.equal(false);
     });
 
-    it('grant nothing without their role, and say so', () => {
+    it('grant nothing without their role, and name it in the refusal', () => {
       objects.add('clusterrolebindings', clusterBinding('a', 'gone', toUser('ada')), clusterBinding('b', 'gone', toUser('ada')));
       objects.add('rolebindings', binding('c', 'shop', 'Role', 'lost', toUser('ada')));
 

@@ -82,7 +82,7 @@ export const gaugeSamples: { it: string; spec: Record<string, unknown>; old?: Re
   },
   { it: 'refuses a text that is too long', spec: { text: 'xxxx' }, causes: ['spec.text: Too long: may not be more than 3 bytes', BLOCKED] },
   {
-    it: 'refuses what does not match',
+    it: 'refuses values that do not match',
     spec: { code: 'a"<b>' },
     causes: [`spec.code: Invalid value: "a\\"<b>": spec.code in body should match '^[a-z]+$'`],
   },
@@ -97,12 +97,12 @@ export const gaugeSamples: { it: string; spec: Record<string, unknown>; old?: Re
     causes: ['spec.number: Invalid value: 2.75: spec.number in body should be less than or equal to 2.5'],
   },
   {
-    it: 'refuses what is not whole',
+    it: 'refuses incomplete values',
     spec: { whole: 1.5 },
     causes: ['spec.whole: Invalid value: "number": spec.whole in body must be of type integer: "number"', BLOCKED],
   },
   {
-    it: 'refuses what is outside the format',
+    it: 'refuses values outside the format',
     spec: { small: 2147483648 },
     causes: ['spec.small: Invalid value: 2147483648: spec.small in body should be less than or equal to 2147483647'],
   },

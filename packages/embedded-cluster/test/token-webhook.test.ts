@@ -68,7 +68,7 @@ describe('a token webhook that the embedded cluster asks', () => {
     return status === 201 ? selfReview.parse(body).status.userInfo : status;
   };
 
-  it('identifies the user of a token of no other issuer, and is not called again at once', async () => {
+  it('identifies the user of a token of an unknown issuer, and is not called again at once', async () => {
     verdict = { authenticated: true, user: { username: 'jane', uid: '7', groups: ['dev'], extra: { 'example.com/id': ['x'] } } };
     const jane = { username: 'jane', uid: '7', groups: ['dev', 'system:authenticated'], extra: { 'example.com/id': ['x'] } };
 
@@ -81,7 +81,7 @@ describe('a token webhook that the embedded cluster asks', () => {
     expect(await who('opaque')).to.equal(401);
   });
 
-  it('is asked about no token of the cluster itself', async () => {
+  it('is not asked about tokens of the cluster itself', async () => {
     expect(await who(await cluster.issueToken({ username: 'bob' }))).to.include({ username: 'bob' });
     expect(questions).to.deep.equal([]);
   });

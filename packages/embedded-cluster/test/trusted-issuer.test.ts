@@ -168,7 +168,7 @@ describe('an OpenID provider that the embedded cluster trusts', () => {
     expect(await who(await issuer.token())).to.equal(401);
   });
 
-  it('ends with its token, although that was seen to be good a moment ago', async () => {
+  it('expires with its token, also right after a successful check', async () => {
     const exp = seconds() + 5;
     const [token, own] = [await issuer.token({ exp }), await cluster.issueToken({ username: 'ada' }, 5)];
     expect([await who(token), await who(own)].map((user) => typeof user)).to.deep.equal(['object', 'object']);

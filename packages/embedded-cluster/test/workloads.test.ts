@@ -108,7 +108,7 @@ describe('the workload controller of the embedded cluster', () => {
     ]);
   });
 
-  it('leaves the old pods in place when an image cannot be pulled, says so after the deadline, and rolls back', async () => {
+  it('leaves the old pods in place when an image cannot be pulled, reports it after the deadline, and rolls back', async () => {
     await created(deployment('stuck', { progressDeadlineSeconds: 1 }));
     await rolledOut('stuck');
     const { spec } = (await read(`${deployments}/stuck`)) as unknown as { spec: { template: object } };
@@ -158,7 +158,7 @@ describe('the workload controller of the embedded cluster', () => {
     );
   });
 
-  it('answers logs from a moment on with timestamps, and refuses what a kubelet refuses', async () => {
+  it('answers logs from a moment on with timestamps, and refuses the parameters that a kubelet refuses', async () => {
     await created(deployment('talking', { replicas: 1 }));
     await rolledOut('talking');
     const [pod] = await podsOf('talking');

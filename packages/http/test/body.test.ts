@@ -111,7 +111,7 @@ describe('the body of a request', () => {
     }
   });
 
-  it('LEAK-04 is in no answer and no log line, whatever is wrong with it', async () => {
+  it('LEAK-04 is missing from answers and log lines, whatever is wrong with it', async () => {
     const secret = 'hunter2hunter2';
     for (const body of [`{"password":"${secret}"`, `{"password":"${secret}","password":"${secret}"}`, `${secret}`, `["${secret}",]`]) {
       const { status, text } = await post('json', 'application/json', body);

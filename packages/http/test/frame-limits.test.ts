@@ -14,7 +14,7 @@ describe('the frame around every request', () => {
     slow.waiting.splice(0);
   });
 
-  it('LIM-02 refuses what is not strict JSON with 400, and nothing is polluted', async () => {
+  it('LIM-02 refuses bodies that are not strict JSON with 400, and no prototype is polluted', async () => {
     const bad: Record<string, string> = {
       'half an object': '{"name":',
       'a comment': '{"name":"a"/*x*/}',

@@ -25,7 +25,7 @@ describe('the readiness of a replica', () => {
     return { status: answer.status, text: await answer.text() };
   };
 
-  it('begins when what is awaited is there, and waits for nothing else', async () => {
+  it('begins when the awaited checks pass, and waits for no other check', async () => {
     failure = 'not listed yet';
     const { status, text } = await ready();
 

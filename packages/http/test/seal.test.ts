@@ -7,7 +7,7 @@ describe('a seal', () => {
   const seal = new KeySeal(key('one', 1), 'test');
   const text = 'päge 2 of ∞';
 
-  it('opens what it has sealed', () => {
+  it('opens the values that it has sealed', () => {
     expect(seal.open(seal.seal(text))).to.equal(text);
     expect(seal.open(seal.seal(''))).to.equal('');
   });

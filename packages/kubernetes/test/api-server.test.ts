@@ -167,7 +167,7 @@ describe('a call to the API server', () => {
     await client.close();
   });
 
-  it('ends when the caller goes away, upstream too, and throws what the signal says', async () => {
+  it('ends when the caller goes away, upstream too, and throws the reason of the signal', async () => {
     const client = clientOf(server, 60_000);
     const goingAway = new AbortController();
     const upstreamClosed = new Promise((resolve) => {
@@ -241,7 +241,7 @@ describe('a call to the API server', () => {
     await client.close();
   });
 
-  it('keeps apart what callers ask at the same time on shared connections', async () => {
+  it('separates concurrent calls of callers on shared connections', async () => {
     const client = clientOf(server);
     server.answer(({ headers }, response) => setTimeout(() => json(response, 200, { for: headers.authorization }), Math.random() * 5));
     const answers = await Promise.all(Array.from({ length: 300 }, (_, index) => client.asCaller(bearer(`p${index}`)).request(get())));

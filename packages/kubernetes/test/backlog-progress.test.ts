@@ -34,7 +34,7 @@ describe('the progress of a backlog', () => {
     expect(reconcile(99, 1_000).reports).to.deep.equal([]);
   });
 
-  it('counts what is done until the backlog ends', () => {
+  it('counts the processed keys until the backlog ends', () => {
     const { counts } = reconcile(200, 45);
 
     expect([counts[0], counts[150], counts[198], counts[199]]).to.deep.equal([1, 151, 199, 0]);

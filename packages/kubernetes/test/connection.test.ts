@@ -275,7 +275,7 @@ describe('a connection to the API server', () => {
       expect(connection.tls.key?.toString()).to.equal(key);
     });
 
-    it('is refused when it names no cluster, or needs what is not supported', async () => {
+    it('is refused without a cluster, or with an unsupported member', async () => {
       await write('kubeconfig', stringify({ apiVersion: 'v1', kind: 'Config', clusters: [], users: [], contexts: [] }));
       expect(await failureOf(connect()))
         .to.be.an('error')

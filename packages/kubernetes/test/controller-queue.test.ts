@@ -197,7 +197,7 @@ describe('the queue of a controller', () => {
     expect(looks).to.deep.equal(['busy', 'busy']);
   });
 
-  it('takes what changes of a key within the delay for one change', async () => {
+  it('combines changes of a key within the delay', async () => {
     // On a slow machine, ten turns may take longer than any delay.
     let time = 0;
     const queue = start(() => 'done', { delayMs: 30, clock: () => time });
@@ -216,7 +216,7 @@ describe('the queue of a controller', () => {
     expect(looks).to.deep.equal(['often']);
   });
 
-  it('tries again what fails, with longer and longer pauses, and forgets that once it succeeds', async () => {
+  it('retries a failed key with growing pauses, which a success resets', async () => {
     let failures = 3;
     const queue = start((key) => {
       if (key === 'bad' && failures-- > 0) throw new Error('refused');

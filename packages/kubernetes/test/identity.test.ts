@@ -102,7 +102,7 @@ describe('the user of a token', () => {
     expect((await identify('jane')).identity.name).to.equal('jane');
   });
 
-  it('is 401 where the API server takes a token it does not know for no token', async () => {
+  it('is 401 where the API server treats an unknown token as a missing one', async () => {
     server.answer(review({ userInfo: { username: 'system:anonymous', groups: ['system:unauthenticated'] } }));
 
     expect(await failureOf(identify('jane'))).to.have.nested.property('status.code', 401);

@@ -22,7 +22,7 @@ describe('JSON lines', () => {
     expect([...lines.push(Buffer.from('true}\n'))]).to.deep.equal([{ half: true }]);
   });
 
-  it('give what came before a broken one, and never quote it', () => {
+  it('yield the lines before a broken line, and never quote it', () => {
     const lines = new JsonLines(1000);
     const read: unknown[] = [];
     const push = () => {

@@ -39,7 +39,7 @@ describe('the client of a resource', () => {
     server.requests.map(({ method, target, headers, body }) => [method, target, headers['content-type'], body && JSON.parse(body)]);
   const codeOf = async (work: Promise<unknown>) => ((await failureOf(work)) as { status: { code: number } }).status.code;
 
-  it('sends what the API server needs, of either account', async () => {
+  it('sends the members that the API server needs, with either account', async () => {
     server.answer(answered(thing));
     const writes = { signal, isDryRun: true };
     const deletion = { ...writes, preconditions: { uid: 'u' }, propagationPolicy: 'Background' as const };
@@ -92,7 +92,7 @@ describe('the client of a resource', () => {
     ]);
   });
 
-  it('gives what a dry run made a version, as it has none', async () => {
+  it('gives the object of a dry run a version, because it has none', async () => {
     const { resourceVersion: _none, ...metadata } = thing.metadata;
     server.answer(answered({ ...thing, metadata }));
 

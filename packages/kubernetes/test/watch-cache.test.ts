@@ -12,7 +12,7 @@ describe('a watch cache', () => {
   });
   afterEach(() => t.stop());
 
-  it('holds what is there, and then every change', async () => {
+  it('holds the listed objects, and then every change', async () => {
     await t.begin();
     expect(t.rows()).to.deep.equal({ a: '1', b: '2', c: '3' });
     t.resource.put('b', '22');
@@ -44,7 +44,7 @@ describe('a watch cache', () => {
     expect(t.cache.size).to.equal(3);
   });
 
-  it('names what is in a namespace by both where it watches all, and asks for metadata only if that will do', async () => {
+  it('names objects by namespace and name where it watches all namespaces, and asks for metadata alone if that is sufficient', async () => {
     t.resource.put('a', 'in shop', 'shop');
     await t.begin({ options: { isMetadataOnly: true } });
 
@@ -56,7 +56,7 @@ describe('a watch cache', () => {
     ]);
   });
 
-  it('does not hold what is not to be kept', async () => {
+  it('does not hold objects without a row', async () => {
     await t.begin();
     t.resource.put('a', 'unwanted');
     t.resource.put('x', 'unwanted');
@@ -218,7 +218,7 @@ describe('a watch cache', () => {
       expect(await t.cache.until(() => false, 10, forever())).to.equal(false);
     });
 
-    it('fails with the question, and for no one else', async () => {
+    it('fails with its condition, and fails no other wait', async () => {
       await t.begin();
       let isAsked = false;
       const cannot = () => {

@@ -59,7 +59,7 @@ describe('the trees of owners that kube-controller-manager makes', () => {
   );
   const listed = async (path: string) => ((await admin.get(path)).body as { items: ClusterObject[] }).items;
 
-  it('lead from each workload to the pods of its template, and to no others that its selector finds', async () => {
+  it('lead from each workload to the pods of its template, and not to others that its selector matches', async () => {
     await mapLimit(8, workloads, ({ resource, body }) => admin.create(kinds[resource], body));
     const total = workloads.reduce((sum, { count }) => sum + count, 0);
     const pods = await eventually(

@@ -63,7 +63,7 @@ describe('live lists of access requests', () => {
     }
   });
 
-  it('tell nobody of the requests of others, and count them in no total', async () => {
+  it('hide the requests of others, also from totals', async () => {
     const streams = await Promise.all((['viewer', 'nobody'] as const).map((as) => follow(as)));
     const hidden = await access.asked({ as: 'alice' });
     const own = await access.asked({ as: 'viewer' }, { policy: 'of-viewer' });
@@ -194,7 +194,7 @@ describe('live lists of access requests', () => {
     expect(JSON.stringify(admin.events)).to.include('"approvers"');
   });
 
-  it('refuse what lists in pages need, and answer requests for JSON as a list', async () => {
+  it('refuse parameters of pages, and answer requests for JSON as a list', async () => {
     const status = async (path: string, headers: Record<string, string>) =>
       (await server.request(`/auth/v1/${path}`, { as: 'alice', headers })).status;
     for (const list of ['accessrequests', 'accesspolicies']) {

@@ -430,7 +430,7 @@ describe('access requests', () => {
     await access.end({ as: 'alice' }, request);
   });
 
-  it('show approvers the rules of the role, as they are now', async () => {
+  it('show approvers the current rules of the role', async () => {
     const role = '/apis/rbac.authorization.k8s.io/v1/clusterroles/edit';
     const rule = (verb: string) => ({ verbs: [verb], apiGroups: [''], resources: ['pods'] });
     const setRule = (verb: string) => server.kubernetes.call('PATCH', role, { aggregationRule: null, rules: [rule(verb)] }, mergePatch);

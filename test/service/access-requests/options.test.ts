@@ -173,7 +173,7 @@ describe('roles to ask for', () => {
     });
   });
 
-  it('OPT-01 tell of no role, binding or namespace outside of the policies that fit', async () => {
+  it('OPT-01 hide roles, bindings and namespaces outside of the matching policies', async () => {
     const policies = [
       aPolicy('of-others', { subjects: [user('viewer')], approvers, scope: { cluster: true }, roleRefs: ['restarter', 'secret-owner'] }),
       aPolicy('of-alice', { subjects, approvers, roleRefs: ['restarter'] }),

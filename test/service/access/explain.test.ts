@@ -173,7 +173,7 @@ describe('?explain=true on access reviews', () => {
     expect(items[2]?.status.explanation).to.have.property('roles').with.lengthOf(3);
   });
 
-  it('says nothing unless asked, and refuses what is neither yes nor no', async () => {
+  it('explains nothing unless asked, and refuses values other than true and false', async () => {
     for (const query of ['', '?explain=false'])
       expect(await explain(pods('list', 'shop'), 'alice', query)).not.to.have.property('explanation');
     expect((await post(pods('list', 'shop'), 'alice', '?explain=maybe')).status).to.equal(400);

@@ -142,7 +142,7 @@ describe('GET /auth/v1/namespaces of many', () => {
     for (const status of await Promise.all(theirs)) expect(status).to.equal(200);
   });
 
-  it('AUZ-11 says so if the API server is gone', async () => {
+  it('AUZ-11 is 503 if the API server is gone', async () => {
     await server.relay.cut();
     const response = await server.request(`${path}?verb=create&resource=pods`, { as: 'viewer' });
 

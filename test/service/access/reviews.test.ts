@@ -85,7 +85,7 @@ describe('the review of access', () => {
       }
 
       for (const apiVersion of ['authorization.orchestrator.io/v1', 'authorization.k8s.io/v1']) {
-        it(`answers in ${apiVersion} what was asked in it, with the spec as it was sent`, async () => {
+        it(`answers a review of ${apiVersion} in the same version, with the spec as it was sent`, async () => {
           const spec = {
             resourceAttributes: {
               namespace: 'shop',

@@ -50,7 +50,7 @@ describe('POST /auth/v1/selfsubjectrulesreviews', () => {
     }
   });
 
-  it('refuses what the API server refuses, and a wrong type before', async () => {
+  it('refuses the bodies that the API server refuses, and a wrong type before the call', async () => {
     expect((await refuse({ spec: {} })).code).to.equal(400);
     expect(await refuse({ spec: { namespace: 1 } })).to.deep.equal({ code: 400, reason: 'BadRequest', fields: ['spec.namespace'] });
     expect(await refuse({ kind: 'Pod', spec: {} })).to.deep.equal({ code: 400, reason: 'BadRequest', fields: ['kind'] });

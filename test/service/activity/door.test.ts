@@ -102,7 +102,7 @@ describe('events of requests at the door', () => {
     expect(created).to.deep.include({ verb: 'create', responseStatus: { code: 201 } });
   });
 
-  it('tell a scale to no replicas and back, which the API server leaves out of a Scale', async () => {
+  it('report a scale to zero replicas and back, which the API server leaves out of a Scale', async () => {
     const type = { 'content-type': 'application/merge-patch+json' };
     expect((await write('POST', deployments, 'alice', deployment('idle'))).status).to.equal(201);
     for (const replicas of [0, 3]) {

@@ -37,7 +37,7 @@ describe('the RBAC of a UserBinding', () => {
   };
   const roleBindingPath = (namespace: string, name: string) => `/apis/${rbac}/v1/namespaces/${namespace}/rolebindings/${name}`;
 
-  it('is a ClusterRoleBinding for the platform, labelled and owned, and the status says so', async () => {
+  it('is a ClusterRoleBinding for the platform, labelled, owned and reported by the status', async () => {
     await server.kubernetes.apply(aBinding('everywhere'));
     const binding = await bindings.until('everywhere', 'Synced');
     const [made, ...more] = await bindings.made('everywhere');
@@ -233,7 +233,7 @@ describe('the RBAC of a UserBinding', () => {
     expect(await bindings.bound('unknown-role')).to.deep.equal([]);
   });
 
-  it('says so when its role goes, and when it is there again', async () => {
+  it('reports when its role is deleted, and when it exists again', async () => {
     const role = 'atrium-users-view';
     const shown = { apiVersion: `${rbac}/v1`, kind: 'ClusterRole', metadata: { name: role }, rules: [] };
     await server.kubernetes.apply(aBinding('role-goes', { roleRef: role }));

@@ -48,7 +48,7 @@ describe('E13 the controller of an object that does not work', () => {
     expect(event?.message).to.contain('cluster-admin');
   });
 
-  it('warns of no UserBinding whose time has not come', async () => {
+  it('does not warn of a UserBinding before its begin', async () => {
     await server.kubernetes.apply(aBinding('early', { notBefore: '2090-01-01T00:00:00Z' }));
     await untilObserved(`${bindingsPath}/early`);
     await server.kubernetes.apply(aBinding('after-early', { roleRef: 'veiw' }));

@@ -50,7 +50,7 @@ describe('POST /auth/v1/authorize', () => {
     expect((await kubectlWhoami(certificate)).username).to.equal('alice');
   });
 
-  it('takes a body that is missing, and the names of the object, and refuses what it does not know', async () => {
+  it('accepts a missing body and the names of the object, and refuses unknown fields', async () => {
     const none = await server.request('/auth/v1/authorize', { method: 'POST', as: 'alice' });
     expect(none.status, await none.text()).to.equal(201);
     const body = { apiVersion: 'auth.platform.io/v1', kind: 'UserCertificate', metadata: {}, spec: { namespace: 'shop' } };

@@ -122,7 +122,7 @@ describe('the limit of certificate requests', () => {
     }
   });
 
-  it('CRT-03 refuses what is not one well-formed request signed by its key', async () => {
+  it('CRT-03 refuses anything but one well-formed request that is signed by its key', async () => {
     const { request } = await ownRequest({ subject: subjectOf('alice') });
     const pem = Buffer.from(request, 'base64').toString();
     const lines = pem.trim().split('\n');
@@ -146,7 +146,7 @@ describe('the limit of certificate requests', () => {
     expect([400, 413]).to.include((await refusedWith({ request: base64('A'.repeat(1_000_000)) })).code);
   });
 
-  it('CRT-03 takes what asks for no more than it gets', async () => {
+  it('CRT-03 accepts requests within the granted usages', async () => {
     const extensions = [
       new x509.BasicConstraintsExtension(false),
       new x509.KeyUsagesExtension(digitalSignature),

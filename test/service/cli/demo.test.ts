@@ -148,7 +148,7 @@ describe('atrium sandbox, the demo', () => {
     }
   });
 
-  it('has something of everything: passwords that are set, a plugin, a binding', async () => {
+  it('has an example of each part: set passwords, a plugin, a binding', async () => {
     const list = async (resource: string) => objects.parse(await (await get(`/apis/${resource}`, 'admin')).json()).items;
     const are = async (path: string, type: string) =>
       (await list(path)).flatMap(({ status }) => (status.conditions ?? []).filter((one) => one.type === type).map((one) => one.status));
@@ -342,7 +342,7 @@ describe('atrium sandbox, the demo', () => {
       expect(await can('impersonate', 'users')).to.equal('no\n');
     });
 
-    it('answers what docs/kubectl.md asks about impersonation', async () => {
+    it('answers the questions of docs/kubectl.md about impersonation', async () => {
       const review = join(directory, 'review.json');
       const resourceAttributes = { verb: 'impersonate', resource: 'users', name: 'jane@example.com' };
       const body = { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', spec: { resourceAttributes } };
@@ -375,7 +375,7 @@ describe('atrium sandbox, the demo', () => {
     });
   }
 
-  it('stops on SIGTERM: not ready at once, what is in flight finishes, exit 0', async () => {
+  it('stops on SIGTERM: not ready at once, requests in flight finish, exit 0', async () => {
     const watch = await get('/apis/auth.platform.io/v1/users?watch=true', 'admin');
     demo.signal('SIGTERM');
     // Both requests are concurrent: the demo accepts late requests for three seconds only, and a slow machine may be later still.

@@ -21,13 +21,21 @@ const oddForms = {
   /** Has a relative clause without the noun before it: "for who asks", "of what is deleted", "keeps whom it named". */
   relativeWithoutNoun:
     /\b(?:of|to|for|from|with|by|at|in|on|about|than|and|or|but|as|only|is|are|was|keeps?|finds?|lets?|passes|ignores) (?:who|what)\b(?! to do\b)|\b(?:of|for|to|by|with) whose\b|\bthat (?:who|that|which)\b|(?<!\b(?:to|of|for|by|with|from|on) )\bwhom\b/i,
+  /** Has a clause as object where no verb of telling asks for one: "refuses what is small", "names what is gone, and ends what it began". */
+  clauseAsObject:
+    /(?<!\b(?:shows?|lists?|prints?|says?|tells?|asks?|asking|knows?|explains?|sees?|reads?|decides?)\b.{0,40}) what (?!to do\b)(?!.*\?$)/i,
+  /** Denies by the noun after a preposition: "is in no log", "for callers of no issuer". Usual is "is missing from the log", "without". */
+  negatedObject: /\b(?:about|at|by|for|from|in|of|on|to) no (?!longer\b|more\b|less\b|other\b)/,
+  /** Refers to a clause by an adverb: "ends at its time, and says so". */
+  adverbForClause: /\b(?:says?|tells?|shows?|reports?) so\b/,
   /** Compares without the second member, or has a pronoun for it: "aud is another", "is another one than x". */
   openComparison:
     /\b(?:is|are|be|was) another(?=$|[.;:,)])|\b(?:another|other|this|that) ones?(?=$|[.;:,)]| (?:of|than|that|who|is|was|has|may)\b)|\bthan (?:that|those|it|this|one)(?=$|[.;:,)]| (?:of|that|is)\b)/,
 };
 
 /** Idioms that have the form of a usual sentence. Kubernetes has a verb for each: requires, is active, is in the future, continues. */
-const idioms = /\b(?:wants|counts? no|lies? ahead|will not do|perhaps|all the time|in force|(?:is|are|was) to be|at hand|that counts?)\b/;
+const idioms =
+  /\b(?:wants|counts? no|lies? ahead|will not do|perhaps|all the time|in force|do(?:es)? not count(?=$|[.;,])|(?:left|leaves?) alone|again and again|(?:is|are|was) to be|at hand|that counts?)\b/;
 
 /** The numbers of requirements and cases that a title begins with. */
 const numbers = /^(?:(?:cases\/[\w-]+|[A-Z]+\d*-?\d+|\(\d\)) )+/;

@@ -103,7 +103,7 @@ describe('the user index', () => {
   });
 
   for (const changes of [1, 40, 500, 20_000]) {
-    it(`gives after ${changes} changes what an index gives that is made from scratch`, async () => {
+    it(`gives after ${changes} changes the rows of an index that is built from scratch`, async () => {
       const users = new Users();
       let seed = 7;
       const random = (below: number) => {
@@ -131,7 +131,7 @@ describe('the user index', () => {
     });
   }
 
-  it('makes a result that is asked for again and again only once, however many changes come', async () => {
+  it('computes a repeated query once, however many changes arrive', async () => {
     const users = new Users();
     users.set('a');
 

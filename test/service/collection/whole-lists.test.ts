@@ -67,7 +67,7 @@ describe('lists without limit and page', () => {
     expect(names).to.deep.equal(Array.from({ length: inAll }, (_, index) => aToken(index + 1).metadata.name));
   });
 
-  it('hold what a filter leaves, whole', async () => {
+  it('hold all rows that match a filter', async () => {
     const response = await get('?filterBy=description,number%207');
     const { items, total, metadata } = listSchema.parse(await response.json());
 
@@ -95,7 +95,7 @@ describe('lists without limit and page', () => {
     expect(listSchema.parse(JSON.parse(text)).items).to.have.length(5000);
   });
 
-  it('have no ETag, since each answer is of its moment, and stay in no cache', async () => {
+  it('have no ETag, and are not stored by caches', async () => {
     for (const query of ['', '?limit=2']) {
       const response = await get(query, { headers: { 'If-None-Match': '*' } });
       expect(response.status, query).to.equal(200);

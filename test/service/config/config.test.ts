@@ -165,7 +165,7 @@ describe('the configuration', () => {
     expect(console.languages).to.deep.equal([{ id: 'de', name: 'Deutsch' }]);
   });
 
-  it('leaves alone what a kubelet sets for a Service called atrium', () => {
+  it('ignores the variables that a kubelet sets for a Service called atrium', () => {
     expect(() => parseConfig({ environment: { ATRIUM_SERVICE_HOST: '10.0.0.1', ATRIUM_PORT: 'tcp://10.0.0.1:80' } })).not.to.throw();
   });
 

@@ -121,7 +121,7 @@ describe('the formats of settings and values', () => {
     expect(readFileSync(new URL('values.schema.json', chartDirectory), 'utf8')).not.to.match(/\(\?[=!<]/);
   });
 
-  it('accept what administrators write', () => {
+  it('accept the forms that administrators write', () => {
     for (const text of ['*/5 * * * *', '0 3 * * MON-fri', '@daily', '0,30 0-6/2 1 jan *', '0 0 29 2 0'])
       expect(cronSchedule().safeParse(text).success, text).to.equal(true);
     for (const text of ['', 'ada@example.com', "o'neil+x@mail.example.co.uk"])

@@ -71,7 +71,7 @@ describe('authentication', () => {
     expect(answer.status).to.equal(200);
   });
 
-  it('takes another scheme than Bearer for no token at all', async () => {
+  it('treats a scheme other than Bearer as a missing token', async () => {
     const answer = await withToken(undefined).send('GET', '/api/v1/namespaces', { headers: { authorization: 'Basic YTpi' } });
 
     expect(answer.status).to.equal(403);

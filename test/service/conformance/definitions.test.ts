@@ -36,7 +36,7 @@ describe('a custom resource definition', () => {
     await eventually(async () => expect((await admin.get(gadgets)).status).to.equal(404));
   });
 
-  it('changes what is accepted and shown as soon as it changes itself', async () => {
+  it('decides which objects are accepted and shown as soon as it changes', async () => {
     const group = `changing-${workspace.namespace}.example.com`;
     const definition = `${definitions}/gadgets.${group}`;
     const gadgets = `/apis/${group}/v1/gadgets`;

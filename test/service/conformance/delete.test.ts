@@ -29,7 +29,7 @@ const headers = { 'content-type': 'application/vnd.kubernetes.protobuf' };
 describe('delete', () => {
   const { admin, widgets, configMaps } = suiteWorkspace();
 
-  it('answers 200 with a Status that names what is gone, for a built-in object', async () => {
+  it('answers 200 with a Status that names the deleted object, for a built-in kind', async () => {
     const { metadata } = await admin.create(configMaps, aConfigMap('doomed'));
     const answer = await admin.delete(`${configMaps}/doomed`);
 
@@ -100,7 +100,7 @@ describe('delete', () => {
     expect((await admin.get(`${configMaps}/kept`)).status).to.equal(200);
   });
 
-  it('looks at no query where there is a body', async () => {
+  it('ignores the query where there is a body', async () => {
     await admin.post(configMaps, aConfigMap('deleted'));
     const answer = await admin.delete(`${configMaps}/deleted?dryRun=All`, { kind: 'DeleteOptions', apiVersion: 'v1' });
 

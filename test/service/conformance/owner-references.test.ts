@@ -29,7 +29,7 @@ describe('owner references', () => {
     expect((await admin.get(`${configMaps}/bystander`)).status).to.equal(200);
   });
 
-  it('delete what is in a namespace after its cluster-wide owner', async () => {
+  it('delete objects of a namespace after their cluster-wide owner', async () => {
     const roles = '/apis/rbac.authorization.k8s.io/v1/clusterroles';
     const owner = await admin.create(roles, { metadata: { generateName: 'conformance-' }, rules: [] });
     await admin.create(configMaps, { metadata: { name: 'subordinate', ...ownedBy(owner) } });

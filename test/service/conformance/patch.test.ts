@@ -170,7 +170,7 @@ describe('patch', () => {
     }
   });
 
-  it('answers 415 to a strategic merge patch of a custom resource, naming what it takes', async () => {
+  it('answers 415 to a strategic merge patch of a custom resource, naming the accepted types', async () => {
     await admin.create(widgets, aWidget('strategic'));
     const answer = await admin.patch(`${widgets}/strategic`, { spec: { size: 2 } }, 'strategic');
 

@@ -100,7 +100,7 @@ describe('role-based access control', () => {
     }
   });
 
-  it('grants in its own namespace what a Role and its RoleBinding say', async () => {
+  it('grants the rules of a Role in the namespace of its RoleBinding', async () => {
     await create('roles', 'reader', { rules: [{ apiGroups: [group], resources: ['widgets'], verbs: ['get', 'list'] }] });
     await create('rolebindings', 'reader', { subjects: user('alice'), roleRef: role('Role', 'reader') });
 
@@ -124,7 +124,7 @@ describe('role-based access control', () => {
     expect(await status(dave('/api/v1/namespaces/default/secrets'))).to.equal(403);
   });
 
-  it('has view, edit and admin to be bound in a namespace', async () => {
+  it('lets view, edit and admin be bound in a namespace', async () => {
     const secrets = `/api/v1/namespaces/${workspace.namespace}/secrets`;
     const roles = `${rbac}/namespaces/${workspace.namespace}/roles`;
     const expected = { view: [200, 403, 403], edit: [200, 200, 403], admin: [200, 200, 200] };
@@ -245,7 +245,7 @@ describe('role-based access control', () => {
       await becomes(200, () => carol.get(`/api/v1/namespaces/${workspace.namespace}/events`));
     });
 
-    it('is refused in a Role: no user grants what they do not have', async () => {
+    it('is refused in a Role: users cannot grant permissions that they do not have', async () => {
       const rules = [{ apiGroups: [''], resources: ['secrets'], verbs: ['get'] }];
       const answer = await carol.post(rolesOf(workspace.namespace), { metadata: { name: 'greedy' }, rules });
 

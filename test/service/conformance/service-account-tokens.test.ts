@@ -72,7 +72,7 @@ describe('tokens of service accounts', () => {
       });
   });
 
-  it('carry what is granted to the service account', async () => {
+  it('carry the permissions of the service account', async () => {
     const rbac = `/apis/rbac.authorization.k8s.io/v1/namespaces/${workspace.namespace}`;
     await admin.create(`${rbac}/roles`, {
       metadata: { name: 'robot' },

@@ -77,7 +77,7 @@ describe('the custom resource definitions that are shipped', () => {
         });
       }
 
-      it('drops what it does not know, and refuses it where validation is strict', async () => {
+      it('drops unknown fields, and refuses them where validation is strict', async () => {
         const { collection, object } = anObject(verdicts);
         const odd = { ...object, spec: { ...object.spec, password: 'secret' } };
         const strict = await admin.post(collection, odd, { fieldValidation: 'Strict' });

@@ -12,7 +12,7 @@ describe('the status subresource', () => {
     expect(widget).not.to.have.property('status');
   });
 
-  it('is left alone by an update of the object', async () => {
+  it('is unchanged by an update of the object', async () => {
     await admin.create(widgets, aWidget('kept'));
     await admin.patch(`${widgets}/kept/status`, { status: { phase: 'Ready' } });
     const current = await admin.read(`${widgets}/kept`);

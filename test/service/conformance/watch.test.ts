@@ -111,7 +111,7 @@ describe('watch', () => {
     expect(await stream.next()).to.equal(undefined);
   });
 
-  it('sends the initial events and then a bookmark that says so', async () => {
+  it('sends the initial events and then a bookmark that ends them', async () => {
     await create('initial');
     const stream = await watch({ sendInitialEvents: true, allowWatchBookmarks: true, resourceVersionMatch: 'NotOlderThan' });
     const events = await stream.until((event) => event.type === 'BOOKMARK');

@@ -38,7 +38,7 @@ describe('the state of a Job in the console', () => {
     expect(jobState(job({ suspend: true }, { conditions: [condition('Suspended')] }), now)).to.include({ word: 'Suspended' });
   });
 
-  it('follows the order of kubectl: its end, its deletion, then what it waits for', () => {
+  it('follows the order of kubectl: its end, its deletion, then the reason of its wait', () => {
     const deletionTimestamp = '2026-01-01T00:05:00Z';
     const cases: [word: string, conditions: readonly string[], deleted?: true][] = [
       ['Complete', ['SuccessCriteriaMet', 'Complete'], true],

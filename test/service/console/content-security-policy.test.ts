@@ -23,7 +23,7 @@ describe('the policy of pages with the sources of plugins', () => {
     );
   });
 
-  it('gives what one plugin adds to DefaultSrc to the directives of the others, in whatever order', () => {
+  it('gives the sources that one plugin adds to DefaultSrc to the directives of the others, in any order', () => {
     expect(merged(['ScriptSrc', 'https://s.example'], ['DefaultSrc', 'https://d.example']).text).to.equal(
       "default-src 'self' https://d.example; img-src 'none'; object-src 'none'; script-src 'self' https://d.example https://s.example",
     );

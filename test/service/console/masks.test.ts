@@ -26,7 +26,7 @@ describe('the masks of a Secret in the console', () => {
     });
   });
 
-  it('cases/26 are refused where they stand for no value', () => {
+  it('cases/26 are refused where they replace no stored value', () => {
     for (const typed of [
       { ...secret, data: { other: mask } },
       { ...secret, stringData: { password: mask } },

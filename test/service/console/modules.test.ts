@@ -51,7 +51,7 @@ describe('HandleModules', () => {
     });
   });
 
-  it('adds for a caller what he may see, with a revision of its own', async () => {
+  it('adds the variables that the caller may see, with a revision of their own', async () => {
     await server.kubernetes.apply(
       configMap('console-environment', {}, { data: { motd: 'for some', extra: 'more' } }),
       ...mayGetConfigMap('alice', 'console-environment'),

@@ -66,7 +66,7 @@ describe('addresses of pages', () => {
   });
 
   for (const part of ['50%', '%', '%zz', '%ff', '%E0%A4%A', 'a%2'])
-    it(`lead to no page with ${part}`, () => {
+    it(`do not lead to a page with ${part}`, () => {
       expect(match('/users/:name/:tab?', `/users/${part}`)).to.equal(undefined);
       expect(match('/x/:plugin/:path*', `/x/shop/a/${part}`)).to.equal(undefined);
     });

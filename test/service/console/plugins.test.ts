@@ -129,7 +129,7 @@ describe('HandleConsolePlugins', () => {
     expect((await server.request('/api/v1/console-plugins', { headers: { 'If-None-Match': etag } })).status).to.equal(200);
   });
 
-  it('leaves out the plugins that are disabled, and adds to the policy of pages what the enabled ones need', async () => {
+  it('omits disabled plugins, and adds the sources of enabled plugins to the policy of pages', async () => {
     await apply(configMap('on', ofPlugin('on'), { data: { 'a.js': '' } }), configMap('off', ofPlugin('off'), { data: { 'a.js': '' } }));
     await listWith('/plugins/off/a.js');
     const needs = (...values: string[]) => ({ contentSecurityPolicy: [{ directive: 'ImgSrc', values }] });

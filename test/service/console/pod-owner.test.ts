@@ -27,7 +27,7 @@ describe('the pods of a workload in the console', () => {
     expect([own, canary, owned('web-1-b', [])].map(isOwn)).to.deep.equal([true, false, false]);
   });
 
-  it('name another workload as their controller, and are of it alone', () => {
+  it('belong to the workload alone that their controller reference names', () => {
     const isOwn = isPodOf({ group: 'apps', resource: 'statefulsets' }, web);
     expect([owned('a', ['StatefulSet', 'web']), owned('b', ['StatefulSet', 'web'], {}, false)].map(isOwn)).to.deep.equal([true, false]);
   });

@@ -116,7 +116,7 @@ describe('HandleStaticFiles', () => {
     expect((await rawGet(server.port, '/with%2520space.txt')).status).to.equal(404);
   });
 
-  it('gives pages, and only pages, a policy and no frames', async () => {
+  it('sends a policy and a ban of frames with pages alone', async () => {
     const html = await get('/');
     const css = await get('/style.css');
 
@@ -280,7 +280,7 @@ describe('HandleStaticFiles', () => {
     }
   });
 
-  it('lives without its directory, and says so', async () => {
+  it('starts without its directory, and is not ready', async () => {
     const other = await startOfflineConsole({ config: { console: { static: { directory: join(directory.outside, 'missing') } } } });
     try {
       expect((await fetch(`${other.url}/`, page)).status).to.equal(404);

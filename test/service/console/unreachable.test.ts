@@ -44,7 +44,7 @@ describe('the console before the API server was ever reached', () => {
     }
   });
 
-  it('names what is missing without failing for it', () => {
+  it('names missing parts without failing for them', () => {
     const check = server.checks.find(({ name }) => name === 'configmaps');
 
     expect(check).to.include({ critical: false });

@@ -200,7 +200,7 @@ describe('POST /auth/v1/simulations', () => {
     expect(items[0]?.warnings).to.deep.equal(['GroupsUnknown', 'Escalation']);
   });
 
-  it('refuses what a dry run as the caller refuses, and changes nothing (SIM-05)', async () => {
+  it('refuses changes that a dry run as the caller refuses, and changes nothing (SIM-05)', async () => {
     const changes = [
       binds('atrium-users-view', user(nameOf(jane))),
       { type: 'member', group: 'oncall', user: nameOf(jane) },

@@ -115,7 +115,7 @@ describe('GET /auth/v1/accesssubjects', () => {
     expect(await names('verb=get&path=/made-up')).not.to.include('Group scrapers');
   });
 
-  it('leaves out bindings of the cluster, members and rules that the caller may not see, and says so', async () => {
+  it('omits bindings of the cluster, members and rules that the caller may not see, and reports each omission', async () => {
     const { items, complete, notes } = await whoCan(server, `${evict}&namespace=shop`, { as: 'viewer' });
     expect(complete).to.equal(false);
     expect(notes).to.deep.equal(['SystemMasters', 'ClusterWideHidden', 'MembersHidden']);

@@ -32,7 +32,7 @@ describe('Factors in the cluster', () => {
     await asTheService('POST', path, factor('t-jane'));
   });
 
-  it('MFA-10 are created, changed and deleted by no account but the service, whatever its permissions', async () => {
+  it('MFA-10 are created, changed and deleted by the service alone, whatever the permissions of other accounts', async () => {
     for (const [method, at, body] of [
       ['POST', path, factor('t-mine')],
       ['PATCH', `${path}/t-jane`, { spec: { name: 'mine' } }],
@@ -47,7 +47,7 @@ describe('Factors in the cluster', () => {
     expect((await admin.call('GET', `${path}/t-jane`)).status).to.equal(200);
   });
 
-  it('change in nothing but their name, and never forget what was used', async () => {
+  it('change in nothing but their name, and never forget used codes', async () => {
     const change = (spec: Record<string, unknown>) => asTheService('PATCH', `${path}/t-jane`, { spec });
     expect((await change({ name: 'phone' })).status).to.equal(200);
     for (const spec of [

@@ -21,7 +21,7 @@ describe('a kind of factor that is off', () => {
     return { person, authenticator };
   };
 
-  it('is offered on no page: passkeys', async () => {
+  it('is missing from all pages: passkeys', async () => {
     const person = await someone('app');
     const first = await issuers.browserAt(withoutPasskeys).get(person.party().authorizationURL());
     expect(first.body).not.to.match(/<script|data-passkey="/);
@@ -35,7 +35,7 @@ describe('a kind of factor that is off', () => {
     expect(await person.factors()).to.deep.equal([]);
   });
 
-  it('is offered on no page: apps. A required factor is a passkey then', async () => {
+  it('is missing from all pages: apps. A required factor is a passkey then', async () => {
     const person = await someone('key');
     const refused = await person.begin(issuers.browserAt(withoutApps), { prompt: 'enrol', factor: 'totp' });
     expect(refused.response.status).to.equal(400);
@@ -50,7 +50,7 @@ describe('a kind of factor that is off', () => {
     expect(wasLetIn(await browser.submit(codes, {}))).to.equal(true);
   });
 
-  it('is set up by no form of an earlier page', async () => {
+  it('is refused in the form of an earlier page', async () => {
     const person = await someone('quick');
     const [before, after] = [issuers.browserAt(withAll), issuers.browserAt(withoutApps)];
     const page = await person.begin(before, { prompt: 'enrol', factor: 'totp' });

@@ -132,7 +132,7 @@ describe('operations on second factors, some time after the login', () => {
   };
   const tokens = z.object({ access_token: z.string(), refresh_token: z.string() });
 
-  it('MFA-08 require a recent login, which neither a session nor an access token is', async () => {
+  it('MFA-08 require a recent login, and refuse older sessions and access tokens', async () => {
     const desk = await Desk.of(service, jane);
     await desk.enrol();
     const { items } = await desk.factors();

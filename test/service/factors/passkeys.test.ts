@@ -59,7 +59,7 @@ describe('a passkey at the embedded issuer', () => {
     return { browser, end: await browser.submit(page, { assertion: authenticator.get(page) }) };
   };
 
-  it('is asked after the right password, together with the other factors, and says so in the ID token', async () => {
+  it('is requested after the right password, together with the other factors, and named in the ID token', async () => {
     const begunAt = Math.floor(Date.now() / 1000);
     const { person, authenticator } = await enrolled('second');
     const party = person.party();

@@ -89,7 +89,7 @@ describe('rules for second factors', () => {
     expect((await person.record()).status).not.to.have.property('factorsDueTime');
   });
 
-  it('refuse to set up what is unknown', async () => {
+  it('refuse to set up an unknown kind', async () => {
     const person = await someone('odd', []);
 
     expect((await person.begin(person.browser(), { prompt: 'enrol', factor: 'sms' })).response.status).to.equal(400);

@@ -96,7 +96,7 @@ describe('operations that require a recent login by configuration', () => {
     }
   });
 
-  it('revoke permissions without one, and change one’s own password with the old one', async () => {
+  it('revoke permissions without one, and change the password of the caller with the old one', async () => {
     const { browser } = await strict.logIn(chief, password);
     await strict.admin.apply({ apiVersion: 'auth.platform.io/v1', kind: 'UserBinding', ...userBinding });
     later();

@@ -41,7 +41,7 @@ describe('a second factor at the embedded issuer', () => {
     for (const secret of [secretIn(page), ...codesIn(codes)]) expect(written).not.to.contain(secret);
   });
 
-  it('is asked after the right password only, and says so in the ID token, which a refresh does not move', async () => {
+  it('is requested after the right password only, and named in the ID token with a time that a refresh does not change', async () => {
     const begunAt = Math.floor(Date.now() / 1000);
     const person = await someone('asked');
     await person.enrol();

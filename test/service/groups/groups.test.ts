@@ -108,7 +108,7 @@ describe('groups', () => {
       expect((await server.kubernetes.call('GET', `${nativeGroups}/texts`)).status).to.equal(404);
     });
 
-    it('refuses what it does not know, members who are not users, and members of a group of an issuer', async () => {
+    it('refuses unknown fields, members who are not users, and members of a group of an issuer', async () => {
       const post = (body: unknown, query = '') => ask(server, 'alice', 'POST', `${groups}${query}`, { body });
       const unknown = await post({ metadata: { name: 'dev' }, spec: { colour: 'red' } });
       const strangers = await post({ metadata: { name: 'dev' }, spec: { users: [{ name: jane }, { name: 'nobody' }] } });

@@ -71,7 +71,7 @@ describe('members of groups', () => {
     expect(auditOf('GroupMembersChanged').at(-1)).to.deep.include({ members: { added: 0, removed: 1, names: [john] } });
   });
 
-  it('are changed by no caller who may not act as the group, whatever else they may', async () => {
+  it('cannot be changed by callers who may not act as the group, whatever other rights they have', async () => {
     await server.kubernetes.apply(aGroup('dev', [jane]));
     const { resourceVersion } = (await settled(server.kubernetes, 'dev')).metadata ?? {};
 

@@ -115,7 +115,7 @@ for (const credentials of ['passthrough', 'impersonate'] as const) {
       }
     });
 
-    it('CRT-01 stand in no certificate, which would outlast them', async () => {
+    it('CRT-01 are missing from certificates, which would outlast them', async () => {
       const { access_token } = await logInForTokens();
       const authorize = (spec: object) =>
         service.request('/auth/v1/authorize', {

@@ -173,7 +173,7 @@ describe('a compressed answer', () => {
     expect(gunzipSync(bytes).toString()).to.equal(`${JSON.stringify({ items }, null, 2)}\n`);
   });
 
-  it('leaves alone what is small, no JSON, a failure, or of an operation that does not say so', async () => {
+  it('does not compress small answers, other types than JSON, failures, and answers of operations that do not declare it', async () => {
     for (const path of ['small', 'picture', 'refused', 'token']) {
       const { headers } = await get(path, { 'accept-encoding': 'gzip, br' });
       expect(headers, path).to.not.have.any.keys('content-encoding');

@@ -179,7 +179,7 @@ describe('traces of requests', () => {
       expect(attributes).to.include.members(trace.flatMap((span) => span.attributes.map(({ key }) => key)));
     });
 
-    it('begin here without a valid traceparent, and are not recorded if the caller says so', async () => {
+    it('begin here without a valid traceparent, and are not recorded if its flag is off', async () => {
       const { requestID } = await logIn(service, { traceparent: 'nonsense', tracestate: 'vendor=a' });
       const { traceId } = await accessLine(service, requestID);
       expect(valuesOf(received, 'tracestate')).to.deep.equal([]);

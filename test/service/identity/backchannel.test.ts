@@ -173,7 +173,7 @@ describe('back-channel logout of the embedded OpenID provider', () => {
     expect(await answer.json()).to.not.have.property('backchannel_logout_supported');
   });
 
-  it('accepts no address that is readable on the network', () => {
+  it('refuses an address that is readable on the network', () => {
     const client = (backchannelLogoutURL: string) => () =>
       parseConfig({ yaml: JSON.stringify({ identity: { clients: [{ id: 'shop', backchannelLogoutURL }] } }) });
 

@@ -79,7 +79,7 @@ describe('the clients of the embedded OpenID provider', () => {
     expect(told()).to.equal(before + 1);
   });
 
-  it('make the provider unavailable, and say so, when their secret cannot be read', async () => {
+  it('make the provider unavailable, with a reason, when their secret cannot be read', async () => {
     const broken = await Issuers.start({
       config: { identity: { clients: [{ id: 'shop', secretFile: join(directory, 'nothing'), redirectURLs: [shopURL] }] } },
     });

@@ -85,7 +85,7 @@ describe('the device flow', () => {
       expect(body).to.contain(`kubectl wants to log in as ${jane.email}.`);
     });
 
-    it('says so where it was begun in another network', async () => {
+    it('warns if it was begun in another network', async () => {
       const { body } = await ask('198.51.100.9', { 'x-forwarded-for': '192.0.2.7', 'accept-language': 'en' });
       expect(body).to.contain('from the address 198.51.100.9').and.to.contain('You are using another network now.');
       const neighbour = await ask('2001:db8:1:2::7', { 'x-forwarded-for': '2001:db8:1:2::8', 'accept-language': 'en' });

@@ -48,7 +48,7 @@ describe('the login page', () => {
     expect(body).to.contain('<img src="/api/v1/cm/logos/logo.svg" alt="">');
   });
 
-  it('may load nothing, be framed by no page and be kept nowhere', async () => {
+  it('must not load anything, be framed or be stored', async () => {
     const { headers } = (await open()).response;
     const policy = new Map(
       headers

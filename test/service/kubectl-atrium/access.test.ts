@@ -137,7 +137,7 @@ describe('kubectl atrium access', () => {
     await run(requester, 'access', 'end', next);
   });
 
-  it('chooses no policy where several give the role, and names what may be asked for', async () => {
+  it('does not choose a policy where several give the role, and names the available ones', async () => {
     const several = await run(requester, 'access', 'request', 'edit', '-n', 'shop', '--for', '30m', '--reason', 'the shop is down');
     expect(several).to.include({ code: 1, stdout: '' });
     expect(several.stderr).to.contain('--policy edits, edits-too');

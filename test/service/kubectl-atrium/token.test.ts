@@ -116,7 +116,7 @@ describe('kubectl-atrium token', () => {
     expect(provider.hits('authorize')).to.equal(1);
   });
 
-  it('logs in again when the issuer has ended the login, or says so if no user can be asked', async () => {
+  it('logs in again when the issuer has ended the login, or fails with the reason if no user can be asked', async () => {
     await logIn(9);
     provider.misbehave({ answer: { token: json(400, { error: 'invalid_grant' }) } });
     expect(await machine.token(options, alone)).to.include({ code: 1, stdout: '', stderr: notLoggedIn });
@@ -200,7 +200,7 @@ describe('kubectl-atrium token', () => {
     expect(path).to.match(/\/[0-9a-f]{64}\.json$/);
   });
 
-  it('makes a new login of a file that it cannot read', async () => {
+  it('replaces a file that it cannot read by a new login', async () => {
     await logIn();
     const [path = ''] = await machine.kept();
     const whole = await readFile(path, 'utf8');

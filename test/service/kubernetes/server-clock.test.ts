@@ -78,7 +78,7 @@ describe('S14 the clock of the API server', () => {
     [4, 'ahead'],
     [-4, 'behind'],
   ] as const)
-    it(`S14 has never passed what the API server has reached, where the machine is 4 minutes ${where}`, () => {
+    it(`S14 is never ahead of the time of the API server, where the machine is 4 minutes ${where}`, () => {
       wall += minutes * minuteMs;
       hear(start);
       expect(aheadOf(start)).to.be.within(0, 1000);

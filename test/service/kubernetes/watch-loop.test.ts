@@ -205,7 +205,7 @@ describe('a watch', () => {
     });
   });
 
-  it('END-04 lists after a silence so long that what it knew no longer counted', async () => {
+  it('END-04 lists after a silence so long that its rows were outdated', async () => {
     let now = 0;
     const pause = async () => {
       now += 36_000;
@@ -280,7 +280,7 @@ describe('a watch', () => {
     expect(pauses).to.deep.equal([5, 10, 20, 40, 40, 7000, 60_000, 5]);
   });
 
-  it('FLT-06 lists soon when a server that was away has forgotten the version, but not again and again', async () => {
+  it('FLT-06 lists soon, and once, when a server that was away has forgotten the version', async () => {
     const pauses: number[] = [];
     await t.begin({ parts: { random: () => 1, pause: async (ms) => void pauses.push(ms) } });
     t.resource.fail('watch', refuse(500), refuse(500), refuse(500), refuse(410), refuse(410), refuse(410));
@@ -290,7 +290,7 @@ describe('a watch', () => {
     expect(pauses).to.deep.equal([5, 10, 20, 40, 5, 10, 20]);
   });
 
-  it('FLT-13 keeps trying while the resource is not installed, and says so', async () => {
+  it('FLT-13 keeps trying while the resource is not installed, and reports that state', async () => {
     t.create();
     t.server.answer((_request, response) => status(response, 404, 'NotFound'));
     expect(t.cache.isSynced).to.equal(false);
@@ -309,7 +309,7 @@ describe('a watch', () => {
     expect(t.rows()).to.deep.equal({ a: '1', b: '2', c: '3' });
   });
 
-  it('FLT-13 drops what went with a resource that is removed and installed again', async () => {
+  it('FLT-13 drops the rows of a resource that is removed and installed again', async () => {
     await t.begin();
     const watcher = t.resource.detach();
     t.server.answer((_request, response) => status(response, 404, 'NotFound'));

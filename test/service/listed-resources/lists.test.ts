@@ -98,7 +98,7 @@ describe('lists of any resource', () => {
   });
   after(() => server.stop());
 
-  it('name what is listed, with its columns, and not what the cluster does not have', async () => {
+  it('name the listed resources with their columns, and no resource that the cluster does not have', async () => {
     const { items, ...rest } = offered.parse(await ask('/api/v2/resources', 'nobody'));
 
     expect(rest).to.deep.equal({ apiVersion: 'auth.platform.io/v1', kind: 'OfferedResourceList' });
@@ -129,7 +129,7 @@ describe('lists of any resource', () => {
   });
 
   describe('of a caller with rights in three namespaces (LST-01)', () => {
-    it('hold what is in these, and so do total, order and summary', async () => {
+    it('hold the objects in these namespaces, like total, order and summary', async () => {
       const all = await rows(`${configMaps}?${mine}&sortBy=d,tier`);
       const found = await counts(`${configMaps}?${mine}&summary=tier`);
 

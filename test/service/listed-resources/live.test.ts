@@ -89,7 +89,7 @@ describe('a live list of any resource', () => {
     expect(ofBob.events.at(-1)?.data.object).to.include({ code: 403 });
   });
 
-  it('is not for callers who may not watch, nor for another namespace', async () => {
+  it('refuses callers who may not watch, and another namespace', async () => {
     expect((await ask('?watch=true', 'nobody')).status).to.equal(403);
     expect((await ask('/namespaces/shop-02?watch=true', 'alice')).status).to.equal(403);
     expect((await ask('?watch=true&page=2', 'alice')).status).to.equal(400);

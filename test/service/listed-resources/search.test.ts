@@ -174,7 +174,7 @@ describe('a search', () => {
     expect(pods.status).to.equal(503);
   });
 
-  it('tells a caller without rights of no object', async () => {
+  it('hides all objects from a caller without rights', async () => {
     const answer = await search('q=cart', 'nobody');
 
     expect(answer.kinds).to.deep.equal([]);

@@ -67,7 +67,7 @@ describe('cases/05 a user whose address changes at the issuer', () => {
     return fetch(`${service.url}${path}`, { method, headers: { authorization: `Bearer ${token}` } });
   };
 
-  it('cases/05 keeps one record, ends what the old address has opened, and refuses the login with the reason', async () => {
+  it('cases/05 keeps one record, ends the sessions and tokens of the old address, and refuses the login with the reason', async () => {
     const { service } = party();
     const local = await tokens(service);
     const accessToken = await makeAccessToken(local.bearer);

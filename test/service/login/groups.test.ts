@@ -59,7 +59,7 @@ describe('groups that an issuer tells', () => {
     expect(line?.groups).to.include.members([' dev', 'dev ']);
   });
 
-  it('TOK-10 act all, however many they are; the record keeps 512, and the log says so', async () => {
+  it('TOK-10 act all, however many they are; the record keeps 512, with a line in the log', async () => {
     const { provider, service } = party();
     const groups = [...Array.from({ length: 699 }, (_, index) => `group-${index}`), 'last'];
     provider.person = person('many', { groups });

@@ -7,7 +7,7 @@ import { authorize, Browser, logIn, loginInfoOf, userInfoOf } from './provider/b
 
 const asked = (authURL: string) => Object.fromEntries(new URL(authURL).searchParams);
 
-describe('login, what may be asked for', () => {
+describe('login, the parameters of a request', () => {
   const party = relyingParty({
     config: {
       login: {

@@ -71,7 +71,7 @@ describe('the callback of the id_token flow', () => {
   }
 
   for (const version of ['v1', 'v2'] as const)
-    it(`cases/id-token takes exactly what the issuer sent, state and id_token: ${version}`, async () => {
+    it(`cases/id-token takes exactly the parameters that the issuer sent, state and id_token: ${version}`, async () => {
       const { browser, answer } = await answered();
       expect([...answer.keys()].sort()).to.deep.equal(['id_token', 'state']);
       const callback = await browser.callback(version, answer);

@@ -113,7 +113,7 @@ describe('login where there are several issuers', () => {
     expect((await two.get(browser, '/api/v2/token/info')).body).to.deep.include({ groups: ['corp:dev'] });
   });
 
-  it('ISS-01 refuses an answer without iss, with that of another, or of another issuer, and asks for no token', async () => {
+  it('ISS-01 refuses an answer without iss, with that of another, or of another issuer, before it requests a token', async () => {
     for (const answered of [{ iss: '' }, { iss: `${two.service.url}/identity` }, { issuer: 'local' }]) {
       const { answer, browser } = await two.begin();
       for (const [name, value] of Object.entries(answered))

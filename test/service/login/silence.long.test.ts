@@ -13,7 +13,7 @@ describe('a replica whose watches say nothing', () => {
   const cutOff = forSuite(() => cluster.service({ provider }));
   const silent = forSuite(() => cluster.service({ provider }));
 
-  it('END-04 refuses within a minute what has ended on another, never takes it again, and is as before when it hears again', async () => {
+  it('END-04 refuses credentials within a minute after their end on another replica, never accepts them again, and recovers with the connection', async () => {
     const at = ({ url }: Service, cookies: ReadonlyMap<string, string> = new Map()) => {
       const browser = new Browser(url);
       for (const [name, value] of cookies) browser.cookies.set(name, value);

@@ -171,7 +171,7 @@ describe('the description of the service', () => {
     expect((await fetch(`${server.metricsURL}/auth/v2/users`)).status).to.equal(404);
   });
 
-  it('is without what is switched off', async () => {
+  it('omits the features that are off', async () => {
     const bare = await startServer({ config: { features: { openapi: false, version: false, metrics: false } } });
     try {
       expect((await bare.request('/openapi/v3')).status).to.equal(404);

@@ -109,7 +109,7 @@ describe('discovery', () => {
       expect((await get('/apis', { Accept: accept })).headers.get('content-type'), accept).to.equal('application/json; charset=utf-8');
   });
 
-  it('asks for no credential, and ignores an invalid token', async () => {
+  it('requires no credential, and ignores an invalid token', async () => {
     for (const path of paths) expect((await server.request(path, { token: 'nonsense' })).status, path).to.equal(200);
   });
 

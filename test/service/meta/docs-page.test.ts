@@ -19,7 +19,7 @@ const files = {
 describe('GET /docs', () => {
   const server = forSuite(() => startServer({ config: { server: { publicURL: 'https://console.example.com/console' } } }));
 
-  it('is a page without anything inline and of no other host, which no page may frame', async () => {
+  it('is a page without inline code and foreign hosts, which no page may frame', async () => {
     const response = await server.request('/console/docs');
     const html = await response.text();
 

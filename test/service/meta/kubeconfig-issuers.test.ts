@@ -92,14 +92,14 @@ describe('GET /auth/v1/kubeconfig where there are several issuers', () => {
     }
   });
 
-  it('logs in at the first for callers of no issuer', async () => {
+  it('logs in at the first for callers without an issuer', async () => {
     const answer = await two.service.request(path, { headers: { authorization: `Bearer ${await two.service.cluster.token('admin')}` } });
     const text = await answer.text();
     expect(answer.status, text).to.equal(200);
     expect(userIn(text).args.slice(0, 2)).to.deep.equal(atFirst());
   });
 
-  it('refuses the id of no issuer, and an issuer for the token of the request', async () => {
+  it('refuses an unknown id, and an issuer for the token of the request', async () => {
     const { browser } = await two.logInAtCorp();
     for (const query of ['issuer=other', 'issuer=', `issuer=${two.corp.issuer}`, 'issuer=corp&issuer=local', 'mode=token&issuer=corp']) {
       const { status, body } = await two.get(browser, `${path}?${query}`);

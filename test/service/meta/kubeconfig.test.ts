@@ -268,7 +268,7 @@ for (const credentials of ['passthrough', 'impersonate'] as const)
         expect(users[0].user).to.deep.equal({ token: bearer });
       });
 
-      it('refuses to name the API server, and names what it accepts', async () => {
+      it('refuses to name the API server, and names the accepted values', async () => {
         for (const query of ['?via=cluster', '?via=cluster&mode=oidc-login', '?via=cluster&mode=token']) {
           const { code, field, message } = await refusal(await byToken(query));
           expect({ code, field }).to.deep.equal({ code: 400, field: 'via' });

@@ -229,7 +229,7 @@ describe('one-time links for a second factor', () => {
     expect(closed).to.equal(410);
   });
 
-  it('REC2-08 stand in no log', async () => {
+  it('REC2-08 are missing from the log', async () => {
     const link = await office.makeLink(other, enrol);
     await visit(service, link);
     const token = new URL(link).pathname.split('/').at(-1) ?? '';

@@ -187,7 +187,7 @@ describe('one-time links that an administrator makes', () => {
     expect(z.object({ url: z.string() }).parse(body).url.startsWith(`${service.url}/identity/link/`)).to.equal(true);
   });
 
-  it('REC2-08 stand in no log, audit trail, Event, metric or Referer', async () => {
+  it('REC2-08 are missing from log, audit trail, Events, metrics and Referer', async () => {
     const link = await office.makeLink(joe);
     const token = link.slice(link.lastIndexOf('/') + 1);
     const { headers } = await visit(service, link);

@@ -63,7 +63,7 @@ describe('GetPluginAsset, out of ConfigMaps', () => {
     expect((await get('/plugins/cost/noextension')).headers.get('content-type')).to.equal('application/octet-stream');
   });
 
-  it('lets browsers keep for good what its digest or its name pins', async () => {
+  it('lets browsers keep files for good that a digest or name pins', async () => {
     const cacheControl = async (path: string) => (await get(path)).headers.get('cache-control');
     const forGood = 'public, max-age=31536000, immutable';
 

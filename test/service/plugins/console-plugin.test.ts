@@ -59,7 +59,7 @@ describe('validation of a ConsolePlugin', () => {
     }
   });
 
-  it('leaves out what does not fit, and keeps the rest', () => {
+  it('omits invalid sources, and keeps the others', () => {
     const plugin = keep(
       {
         proxy: [

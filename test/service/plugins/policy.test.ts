@@ -28,7 +28,7 @@ describe('the policy of pages with the sources of ConsolePlugins', () => {
       (message) => message !== '',
     );
 
-  it('takes no scripts from a whole scheme or from wildcards without a registrable name, and says so', async () => {
+  it('refuses scripts from a whole scheme or from wildcards without a registrable name, and reports them', async () => {
     const wide = ['https:', 'http:', 'data:', 'BLOB:', 'ws:', 'filesystem:', 'https://*', '*:443', 'https://*:443', '*.com', '*.co.uk'];
     const named = ['https://cdn.example.com', '*.example.com', 'https://localhost:9001/a.js', 'cdn.example.org:*'];
     await suite.plugin('wide', { contentSecurityPolicy: [{ directive: 'ScriptSrc', values: [...wide, ...named] }] });

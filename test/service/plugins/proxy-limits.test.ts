@@ -187,7 +187,7 @@ describe('the proxy of plugins, put to the test', () => {
     expect(requests).to.equal(1);
   });
 
-  it('answers clients that still send what the Service does not want, and ends the connection', async () => {
+  it('answers clients that still send a body that the Service does not read, and ends the connection', async () => {
     suite.service.handle = (_request, response) => response.writeHead(409).end('enough');
     const answer = await raw('POST /api/proxy/plugin/shop/plain/x HTTP/1.1', `Content-Length: ${mebibyte}\r\n\r\n`, Buffer.alloc(1000));
     expect(answer.status).to.equal(409);

@@ -89,7 +89,7 @@ describe('the proxy of plugins', () => {
     });
   });
 
-  it('drops what Connection names, whatever it is', async () => {
+  it('drops each header that Connection names', async () => {
     const { status } = await raw(
       'GET /api/proxy/plugin/shop/as-user/x HTTP/1.1',
       'Accept: text/plain\r\nRange: bytes=0-1\r\nConnection: close, Accept, Authorization\r\nTE: trailers\r\nProxy-Authorization: Basic eDp5\r\n\r\n',
@@ -100,7 +100,7 @@ describe('the proxy of plugins', () => {
     expect(firstReceived().headers.connection).to.equal('keep-alive');
   });
 
-  it('sends the token of the caller to services that are to get it, and to no other', async () => {
+  it('sends the token of the caller to configured Services alone', async () => {
     await send('plain/x');
     await send('as-user/x');
 
@@ -134,7 +134,7 @@ describe('the proxy of plugins', () => {
     expect(suite.service.received).to.deep.equal([]);
   });
 
-  it('lets come back what describes the answer, and nothing that would count for all of the console', async () => {
+  it('passes headers that describe the answer, and none that affects the whole console', async () => {
     suite.service.handle = (_request, response) =>
       response
         .writeHead(418, {
@@ -191,7 +191,7 @@ describe('the proxy of plugins', () => {
     });
   });
 
-  it('keeps shared caches and browsers from keeping what they must not', async () => {
+  it('keeps shared caches and browsers from storing private answers', async () => {
     const cases: [Record<string, string>, string][] = [
       [{}, 'no-store'],
       [{ ETag: '"1"' }, 'private, no-cache'],

@@ -165,7 +165,7 @@ describe('GetPluginAsset, from a Service', () => {
     }
   });
 
-  it('cuts what is larger than 10 MiB, announced or not', async () => {
+  it('cuts files above 10 MiB, announced or not', async () => {
     suite.service.handle = (_request, response) =>
       response.writeHead(200, { 'Content-Length': String(11 * 2 ** 20) }).end(Buffer.alloc(11 * 2 ** 20));
     expect((await get('/plugins/both/large.bin')).status).to.equal(503);

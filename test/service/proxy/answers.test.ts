@@ -255,7 +255,7 @@ describe('the proxy of the API server', () => {
     }
   });
 
-  it('KPX-01 sends what a subresource answers as it comes', async () => {
+  it('KPX-01 streams the answer of a subresource unchanged', async () => {
     let end = (): void => undefined;
     between.handle = (_request, response) => {
       response.writeHead(200, { 'Content-Type': 'text/plain' }).write('a line\n');

@@ -184,7 +184,7 @@ describe('the Kubernetes API with other settings', () => {
     }
   });
 
-  it('KPX-01 lets a bearer reach the subresource proxy with subresources, whose pages stay what they are: files', async () => {
+  it('KPX-01 lets a bearer reach the subresource proxy with subresources, whose pages remain files', async () => {
     const server = await start({ kubernetes: { proxy: { subresources: true } } });
     // The node does not exist, which the API server reports.
     const response = await server.request(`${base}/api/v1/nodes/x/proxy/`, { as: 'admin' });

@@ -198,7 +198,7 @@ describe('writes by /api/kubernetes that make a credential or a right', () => {
     ]);
   };
 
-  it('S5 need a recent login where the installation says so', async () => {
+  it('S5 need a recent login where the installation requires one', async () => {
     const before = await state(strict);
     const session = await staleSession(strict);
     for (const write of [...byPath, ...byBody]) {

@@ -28,7 +28,7 @@ const readable = [
 describe('secrets of a login', () => {
   const service = forSuite(() => startEmbeddedLogin({ emails: [jane], password }));
 
-  it('LEAK-01 stand in no log at level debug, no audit line, no metric, no Event and no object', async () => {
+  it('LEAK-01 are missing from the log at level debug, audit lines, metrics, Events and objects', async () => {
     const withSession = await service.logIn(jane, password);
     const withTokens = await service.logIn(jane, password, '?token_storage=local');
     for (const { status, body } of [withSession, withTokens]) expect(status, body).to.equal(200);

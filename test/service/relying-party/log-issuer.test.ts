@@ -47,7 +47,7 @@ describe('the issuer, not as it should be', () => {
     expect((await logIn(service)).callback.status).to.equal(200);
   });
 
-  it('LOG-12 trusts no certificate of an unknown authority, and says so to the operator', async () => {
+  it('LOG-12 refuses a certificate of an unknown authority, and logs the reason for the operator', async () => {
     const provider = await provided({ tls: true });
     const service = await cluster.service({ provider, config: { login: { caFile: undefined } } });
     for (const version of versions) expectUnavailable(await new Browser(service.url).login(version));

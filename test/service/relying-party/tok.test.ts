@@ -217,7 +217,7 @@ describe('the check of unusual tokens', () => {
     for (const { groups } of await acceptedWith({ claims: { groups: 'oncall' } })) expect(groups).to.deep.equal(['oncall']);
   });
 
-  it('TOK-10 gives no right for no group, and none of Kubernetes itself', async () => {
+  it('TOK-10 gives no right without a group, and no group of Kubernetes itself', async () => {
     for (const { groups } of await acceptedWith({ claims: { groups: [] } })) expect(groups).to.deep.equal([]);
     const named = { groups: ['dev', 'system:masters', 'dev', '', 'system:authenticated'] };
     for (const { groups } of await acceptedWith({ claims: named })) expect(groups).to.deep.equal(['dev']);

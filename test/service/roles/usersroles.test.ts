@@ -69,7 +69,7 @@ describe('GET /auth/v1/usersroles', () => {
     return userRoleList.parse(await response.json());
   };
 
-  it('lists direct roles and those of groups, from both kinds of binding, and marks what is missing', async () => {
+  it('lists direct roles and those of groups, from both kinds of binding, and marks missing roles', async () => {
     const { user, items } = await ask(`?name=${jane}`);
     expect(user).to.deep.equal({ name: jane, subjectName: 'jane@example.com', groups: ['dev'] });
     const direct = { via: 'User', subject: 'jane@example.com' };

@@ -67,7 +67,7 @@ describe('back-channel logout', () => {
     }
   });
 
-  it('ends all sessions of a user who is named without a session, and of no other user', async () => {
+  it('ends all sessions of a user who is named without a session, and leaves those of other users', async () => {
     const first = await session(service);
     provider.person = { ...provider.person, sid: 'second' };
     const second = await session(other);

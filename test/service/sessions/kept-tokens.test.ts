@@ -107,7 +107,7 @@ describe('tokens that the client stores', () => {
     await expectEnded([service, other], kept);
   });
 
-  it('leave a refresh token out that is too long for a seal, end it at the issuer, and say so in the log', async () => {
+  it('omit a refresh token that is too long for a seal, revoke it at the issuer, and log a warning', async () => {
     const long = 'x'.repeat(8_000);
     provider.misbehave({ tokenAnswer: { refresh_token: long } });
     const kept = await tokens(service);
@@ -149,7 +149,7 @@ describe('tokens that the client stores', () => {
     ['iss', 'https://other.example/'],
     ['email', 'somebody.else@example.com'],
   ] as const) {
-    it(`REN-04 end when another ${claim} comes back, on both replicas, and no question is asked about that person`, async () => {
+    it(`REN-04 end when another ${claim} comes back, on both replicas, without a userinfo request`, async () => {
       const { browser, refreshToken } = await tokens(service);
       provider.forgetRequests();
       // Missing groups would cause a userinfo request.

@@ -202,7 +202,7 @@ describe('access tokens', () => {
       expect((await server.request(`${tokensPath}?user=`, { as: 'bob' })).status).to.equal(400);
     });
 
-    it('lists one’s own, without anything that could be used', async () => {
+    it('lists the tokens of the caller, without a secret', async () => {
       const { id, token } = await makeToken(server, 'bob', { description: 'seen' });
       const { items, total } = await listOf('bob');
 
@@ -234,7 +234,7 @@ describe('access tokens', () => {
       expect(new Set(selected.items.map(({ spec }) => spec.owner))).to.deep.equal(new Set([recordOf('alice')]));
     });
 
-    it('filters, sorts and pages, within what the caller may see', async () => {
+    it('filters, sorts and pages the tokens that the caller may see', async () => {
       for (const [description, days] of [
         ['beta', 3],
         ['alpha', 1],
@@ -261,7 +261,7 @@ describe('access tokens', () => {
   });
 
   describe('DELETE /auth/v1/accesstokens/{id}', () => {
-    it('ends one’s own; a second time it is not there', async () => {
+    it('deletes a token of the caller, and answers 404 the second time', async () => {
       const { id } = await makeToken(server, 'alice');
       const response = await remove(id, 'alice');
       expect([response.status, await response.text()]).to.deep.equal([204, '']);

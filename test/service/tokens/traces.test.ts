@@ -31,7 +31,7 @@ describe('the trace of an access token', () => {
     await grant(server.kubernetes, 'viewer', 'atrium-token-reviews');
   });
 
-  it('LEAK-01 stands in no log, no audit line, no metric, no Event and no object', async () => {
+  it('LEAK-01 is missing from log, audit lines, metrics, Events and objects', async () => {
     const { id, token } = await makeToken(server, 'alice', { description: 'canary' });
     const mistyped = `${token.slice(0, -1)}${token.endsWith('0') ? '1' : '0'}`;
     for (const text of [token, mistyped]) {

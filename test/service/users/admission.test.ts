@@ -236,7 +236,7 @@ describe('the admission policy of users', () => {
     isDone(await alice.call('POST', users, user), 201);
   });
 
-  it('lets manifests of Git be applied again and again, also after a login has recorded the source of the user', async () => {
+  it('lets manifests of Git be applied repeatedly, also after a login has recorded the source of the user', async () => {
     const {
       connector_type: _type,
       connector_id: _id,
@@ -253,7 +253,7 @@ describe('the admission policy of users', () => {
     expect(body).to.have.nested.property('spec.connector_id', 'corp');
   });
 
-  it('lets the service and the Job of the first administrator write what they write', async () => {
+  it('permits the writes of the service and of the Job of the first administrator', async () => {
     for (const account of ['atrium', 'atrium-first-admin']) {
       const headers = { 'impersonate-user': `system:serviceaccount:${serviceNamespace}:${account}`, 'impersonate-group': 'system:masters' };
       const email = `made-by-${account}`;

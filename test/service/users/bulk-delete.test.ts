@@ -76,7 +76,7 @@ describe('deleting many users', () => {
       expect(writes.length).to.be.within(1, 5);
     });
 
-    it('completes what was begun for a caller who went away', async () => {
+    it('completes deletions that were begun for a caller who disconnected', async () => {
       const [name = ''] = await make(['left@crowd.example.com']);
       await server.kubernetes.remove(`${group}/groups/large`);
       await aGroupWith([name], 10);
@@ -103,7 +103,7 @@ describe('deleting many users', () => {
     before(() => startWith('8s'));
     after(() => server.stop());
 
-    it('answers what became of each, and leaves those it did not begin as they were', async () => {
+    it('answers the outcome of each, and does not change users that it did not begin', async () => {
       const names = await make(addresses(60, 'late.example.com'));
       server.faults.inject(delay(2600), isUserDeletion);
 

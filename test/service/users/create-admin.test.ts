@@ -162,7 +162,7 @@ describe('atrium create-admin', () => {
     expect(await new Passwords().verify(password, hash)).to.equal('match');
   });
 
-  it('completes what a run left that ended between any two writes, with the password that was told', async () => {
+  it('completes a run that ended between any two writes, with the same password', async () => {
     await createAdmin('halted@example.com', 'third');
     const { password = '' } = await entries(secretPath('third'));
     await kubernetes.remove(hashPath('halted@example.com'));

@@ -215,7 +215,7 @@ describe('POST /auth/v1/users', () => {
     expect((await create({ email: 'dry@example.com', password: 'short' }, { query: '?dryRun=All' })).status).to.equal(422);
   });
 
-  it('N15 requires a new password at the first login if the caller says so, and keeps the field out of the record', async () => {
+  it('N15 requires a new password at the first login if the caller requests it, and keeps the field out of the record', async () => {
     const response = await create({ email: 'due@example.com', password: good, must_change_password: true });
     const text = await response.text();
     expect(response.status, text).to.equal(201);

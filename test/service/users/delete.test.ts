@@ -34,7 +34,7 @@ describe('deleting users', () => {
   const reasonOf = async (response: Response) => ((await response.json()) as { reason: string }).reason;
 
   describe('DELETE /auth/v1/users/{name}', () => {
-    it('takes the password, memberships and bindings along, and ends what was issued', async () => {
+    it('deletes the password, memberships and bindings too, and ends issued tokens', async () => {
       const name = await create('gone@example.com');
       await server.kubernetes.apply(
         {

@@ -68,7 +68,7 @@ describe('E12 a user by GitOps', () => {
     expect((parse(await print('10@example.com', '--dry-run', '-o', 'yaml')) as User).metadata.name).to.equal(nameOf('10@example.com'));
   });
 
-  it('refuses what cannot be the login name of a User', async () => {
+  it('refuses texts that cannot be the login name of a User', async () => {
     for (const email of ['jane doe', 'jane@example@com', 'jäne@example.com', '']) {
       const { code, stdout, stderr } = await machine.run(['users', 'create', email, '--dry-run']);
       expect({ code, stdout }, email).to.deep.equal({ code: 1, stdout: '' });

@@ -177,7 +177,7 @@ describe('a request whose API server goes away', () => {
     }
   });
 
-  it('takes back at once what it began, where only one answer was lost', async () => {
+  it('reverts its writes at once where only one answer was lost', async () => {
     const steps = ['POST users', 'PATCH users', 'POST secrets', 'PATCH users'];
     for (const writes of [2, 3, 4]) {
       const email = `back-${writes}@make.example.com`;
@@ -198,7 +198,7 @@ describe('a request whose API server goes away', () => {
     }
   });
 
-  it('takes back what it began also where the record is written at that moment', async () => {
+  it('reverts its writes also where the record is written at that moment', async () => {
     const email = 'back-written@make.example.com';
     const path = `${group}/users/${nameOf(email)}`;
     const type = { 'content-type': 'application/merge-patch+json' };
@@ -219,7 +219,7 @@ describe('a request whose API server goes away', () => {
     expect(deletions).to.be.at.least(2);
   });
 
-  it('USR-07 never has a new password count beside what the old one has opened', async () => {
+  it('USR-07 never accepts a new password while sessions of the old one are valid', async () => {
     const asked = (email: string, as: Person) => ({
       about: email,
       method: 'PATCH',

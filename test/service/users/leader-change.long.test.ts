@@ -204,7 +204,7 @@ describe(`a change of leader with ${userCount} users`, () => {
     expect(server.writes).to.deep.equal([]);
   });
 
-  it('LIM-12 looks at no user while nothing changes, and only at the one that changes', async () => {
+  it('LIM-12 reconciles no user while nothing changes, and then only the changed one', async () => {
     looks = [];
     await sleep(1_500);
     expect(looks).to.deep.equal([]);
@@ -217,7 +217,7 @@ describe(`a change of leader with ${userCount} users`, () => {
     expect(server.writes).to.deep.equal([]);
   });
 
-  it('writes what a change makes of a user once, and again after conflicts and failures', async () => {
+  it('writes the state of a changed user once, and again after conflicts and failures', async () => {
     const [smooth, contested, broken] = [1, 2, 3] as const;
     server.refusals.set(user(contested).metadata.name, [409]);
     server.refusals.set(user(broken).metadata.name, [500, 503]);
@@ -229,7 +229,7 @@ describe(`a change of leader with ${userCount} users`, () => {
     expect([smooth, contested, broken].map(countOf)).to.deep.equal([1, 2, 3]);
   });
 
-  it('lets go of a user who is deleted while their status cannot be written', async () => {
+  it('drops a user who is deleted while their status cannot be written', async () => {
     const gone = user(4);
     server.refusals.set(gone.metadata.name, new Array<number>(100).fill(500));
     disable(4);
@@ -244,7 +244,7 @@ describe(`a change of leader with ${userCount} users`, () => {
     expect(server.writes).to.deep.equal([]);
   });
 
-  it('looks at no user once another replica is the leader', async () => {
+  it('reconciles no user once another replica is the leader', async () => {
     server.writeLease('another');
     const before = server.requests.length;
     // The first request finds the new holder; the next one shows that the replica is not the leader.

@@ -264,7 +264,7 @@ describe('GET /auth/v2/users', () => {
   });
 
   describe('GET /auth/v1/users', () => {
-    it('USR-18 gives what v2 gives, and says that it will be removed', async () => {
+    it('USR-18 gives the answer of v2, and warns that it will be removed', async () => {
       const [v1, v2] = await Promise.all(
         ['v1', 'v2'].map((version) => server.request(`/auth/${version}/users?limit=2&page=2`, { as: 'viewer' })),
       );

@@ -46,7 +46,7 @@ describe('the password check', () => {
       .and.not.have.any.keys('failedLogins', 'lockedUntil');
   });
 
-  it('counts a wrong one on the record and in the audit trail, without what was typed', async () => {
+  it('counts a wrong one on the record and in the audit trail, without the typed password', async () => {
     const name = await person('amy@example.com');
 
     expect(await check(first, 'amy@example.com', 'wrong-canary')).to.equal('WrongPassword');

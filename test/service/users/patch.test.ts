@@ -125,7 +125,7 @@ describe('PATCH /auth/v1/users/{name}', () => {
     await server.kubernetes.call('DELETE', `${users}/${nameOf('boss@example.com')}`);
   });
 
-  it('refuses what no caller may set here, with every violation at once', async () => {
+  it('refuses members that no caller may set here, with every violation at once', async () => {
     await aPerson('rules@example.com');
     const response = await patch('rules@example.com', {
       spec: { is_admin: true, email: 'x', username: '', mobile: 'call', password: 'x7#kQ' },
@@ -220,7 +220,7 @@ describe('PATCH /auth/v1/users/{name}', () => {
     }
   });
 
-  it('USR-07 changes one’s own password for the old one, and ends what was issued before', async () => {
+  it('USR-07 changes the password of the caller with the old one, and ends tokens issued before', async () => {
     await aPerson('bob@example.com', { subjectName: 'bob' });
     const missing = await patch('bob@example.com', { spec: { password: fresh } }, { as: 'bob' });
     expect([missing.status, await fieldsOf(missing)]).to.deep.equal([422, ['spec.old_password FieldValueRequired']]);

@@ -46,7 +46,7 @@ describe('the states of users', () => {
     });
   });
 
-  it('follow what is changed with kubectl, and an Event tells of it', async () => {
+  it('follow changes with kubectl, and an Event reports it', async () => {
     const name = nameOf('changed@example.com');
     await apply('changed@example.com');
     await untilPhase(name, 'Normal');
@@ -87,7 +87,7 @@ describe('the states of users', () => {
     expect((await read(nameOf('under-way@example.com'))).metadata.name).to.equal(nameOf('under-way@example.com'));
   });
 
-  it('are kept by one replica, which says so in a Lease', async () => {
+  it('are written by one replica, which holds a Lease', async () => {
     const { body } = await server.kubernetes.call('GET', '/apis/coordination.k8s.io/v1/namespaces/atrium-system/leases/atrium-user-states');
     expect((body as { spec: { holderIdentity: string } }).spec.holderIdentity).to.match(/^atrium-/);
   });

@@ -147,7 +147,7 @@ describe('the page Activity', () => {
 describe('the history of an object for a user who may not list audits', () => {
   const { demo, page } = loggedIn('viewer', '/');
 
-  it('has what the user did, and says so', async () => {
+  it('shows that it has the changes of the caller alone', async () => {
     await page.goto(`${demo.url}/r/apps/v1/deployments/ns/shop/storefront/history`);
     await page.getByText('This list has what you did yourself.').waitFor();
     await page.getByText('You have not changed this object').waitFor();

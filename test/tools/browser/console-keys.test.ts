@@ -158,7 +158,7 @@ describe('the keyboard in the console', () => {
     expect(await page.getByLabel('Search by name or e-mail').inputValue()).to.equal('jane ');
   });
 
-  it('shows its keys by ?, in a dialog that can switch them off', async () => {
+  it('shows its keys after ?, in a dialog that can switch them off', async () => {
     await page.goto(`${demo.url}/users`);
     await page.locator('tbody a').first().waitFor();
     await page.keyboard.press('?');

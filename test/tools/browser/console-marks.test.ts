@@ -95,7 +95,7 @@ describe('the marks of the editor', () => {
     await page.emulateMedia({ colorScheme: 'light' });
   });
 
-  it('name what the API server refuses at its field, until the text there changes', async () => {
+  it('mark the field that the API server refuses, until its text changes', async () => {
     const text = deployment
       .replace('two\n  replica: 2', '2')
       .replace('imagePullPolicy: Sometimes\n        command: sleep\n      - image', 'image');

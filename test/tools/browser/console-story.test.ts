@@ -133,7 +133,7 @@ describe('the walk "Vera asks, Ada approves, it ends"', () => {
     await vera.getByText('restarts its pods.').waitFor();
   });
 
-  it('ends by itself at its time, and says so', async () => {
+  it('ends at its time, with a message', async () => {
     await endSoon();
     await told('Your access has ended: edit, shop.').waitFor();
     await vera.getByRole('region', { name: 'Your access' }).waitFor({ state: 'detached' });

@@ -45,7 +45,7 @@ describe('the part of the console for users', () => {
       (user) => user === undefined,
     );
 
-  it('creates a user without what was pasted along with the texts', async () => {
+  it('creates a user without the characters that were pasted around the texts', async () => {
     await page.goto(`${demo.url}/users/new`);
     await page.getByLabel('E-mail').fill('\u202apasted@example.com\u202c\u00a0');
     await page.getByLabel('Name').fill('\ufeff Jane Pasted\u200b ');

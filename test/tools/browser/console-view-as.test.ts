@@ -72,7 +72,7 @@ describe('a view as another user, in the console', () => {
     expect(await misplaced(page)).to.deep.equal([]);
   });
 
-  it('sends its headers to the operations that accept them, and to no other', async () => {
+  it('sends its headers only to the operations that accept them', async () => {
     const accepts = /^\/(?:api\/kubernetes|api\/v2\/resources|auth\/v1\/(?:namespaces|selfsubject)|apis\/auth\.platform\.io\/v1\/users)/;
     await page.reload();
     await page
@@ -109,7 +109,7 @@ describe('a view as another user, in the console', () => {
     await page.getByText('You may not').first().waitFor();
   });
 
-  it('greys what writes, and explains why', async () => {
+  it('greys writing actions, and explains why', async () => {
     await page.goto(`${demo.url}/r/core/v1/pods`);
     await page
       .getByRole('link', { name: /^cart-/ })
@@ -157,7 +157,7 @@ describe('a view as another user, in the console', () => {
     await page.emulateMedia({ colorScheme: null });
   });
 
-  it('stays in its tab, and in no storage that other tabs read', async () => {
+  it('stays in its tab, and out of storage that other tabs read', async () => {
     const other = await visitor.openTab();
     await other.goto(`${demo.url}/r/core/v1/nodes`);
     await other.getByRole('heading', { name: 'Nodes' }).waitFor();

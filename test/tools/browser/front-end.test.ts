@@ -78,7 +78,7 @@ describe('the example of a front-end on another port', () => {
     expect(lines.filter((text) => !/^\s*(\/\*\*.*)?$/.test(text)).length).to.be.lessThanOrEqual(60);
   });
 
-  it('logs a user in and returns, with a token that is in no URL', async () => {
+  it('logs a user in and returns, with a token that is missing from URLs', async () => {
     await page.locator('#login').click();
     await submitPassword();
     await page.locator('#state', { hasText: 'You are viewer@example.com.' }).waitFor();

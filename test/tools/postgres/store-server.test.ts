@@ -103,7 +103,7 @@ describe('the connection of atrium audit-store to PostgreSQL', () => {
     }
   });
 
-  it('is made without TLS where the address says so', async () => {
+  it('is made without TLS where the address requests it', async () => {
     expect(await outcomeOf(address(plain, { query: '?sslmode=disable' }))).to.equal('opened');
   });
 });

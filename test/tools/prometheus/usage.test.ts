@@ -122,7 +122,7 @@ describe('usage from a real Prometheus', () => {
     expect(at(4)).to.deep.equal({ count: null, cpu: null, memory: null });
   });
 
-  it('finds the pods of a workload by their names, and of no other', async () => {
+  it('finds the pods of this workload alone by their names', async () => {
     const deployment = await pointsOf('namespaces/shop/deployments/web?range=6h');
     expect(deployment(1)).to.deep.equal({ count: 2, cpu: 0.875, memory: 1230 });
     expect(deployment(3)).to.deep.equal({ count: 1, cpu: 0.75, memory: 1200 });

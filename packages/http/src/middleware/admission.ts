@@ -244,7 +244,7 @@ export class Admission implements RequestBounds {
 }
 
 /** Ends the wait of a request for a place that it no longer needs. */
-const noLongerNeeded = new Error('the request waits for no place');
+const noLongerNeeded = new Error('the request no longer waits for a place');
 
 const classOf = ({ state: { flow } }: Context): RequestClass => (flow.isPerson ? 'people' : 'strangers');
 

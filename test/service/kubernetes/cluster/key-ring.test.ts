@@ -92,7 +92,7 @@ describe('the key ring', () => {
     await kubernetes.close();
   });
 
-  it('has no key before it has read one, and says so', async () => {
+  it('has no key before it has read one, and reports the reason', async () => {
     const unread = new KeyRing({
       client: service.asService,
       namespace: serviceNamespace,
@@ -106,7 +106,7 @@ describe('the key ring', () => {
       .with.nested.property('status.code', 503);
   });
 
-  it('is made by one of the replicas that start together; all of them open what any of them seals', async () => {
+  it('is made by one of the replicas that start together; each opens the seals of the others', async () => {
     const seals = await Promise.all([ring(), ring(), ring()].map(ready));
 
     expect(await stored()).to.have.length(1);
