@@ -45,9 +45,12 @@ export async function decide(
   requireNoAccessToken('accessDecisions', caller);
   const account = people.requireNormal(caller);
   await admission.require(signal);
-  const addDecision = async (row: RequestRow): Promise<Decided | 'conflict'> => {
+  const addDecision = async (found: RequestRow): Promise<Decided | 'conflict'> => {
     services.rbac.requireSynced();
-    const policy = approvable(context, row, caller, account);
+    const policy = approvable(context, found, caller, account);
+    // The first status could not be written when the request was made.
+    const row = found.phase === '' ? await begin(context, found, signal) : found;
+    if (row === 'conflict') return row;
     const before = row.decisions.find(({ record }) => record === account.name);
     if (before !== undefined && before.approve === body.approve) return { row, isNew: false };
     if (before !== undefined) throw decided(row, 'you have decided on the request');

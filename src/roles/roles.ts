@@ -153,7 +153,7 @@ async function userOf(
     { ...userResource, subresource: 'roles', verb: 'get', ...(name !== undefined && { name }) },
     signal,
   );
-  if (account === undefined) throw notFound(userResource, name ?? recordName(email ?? '') ?? '');
+  if (account === undefined) throw notFound(userResource, name ?? recordName(email ?? '') ?? String(email));
   const groups = withLocal(groupNamesOf(services.config, account), account, localGroups);
   return { user: { name: account.name, subjectName: account.subjectName, groups }, names: new Set(subjectNamesOf(account)) };
 }

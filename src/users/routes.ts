@@ -60,9 +60,9 @@ export function listV1Operation({ services, users }: UsersContext) {
 /** Returns the caller's record. @throws StatusError 404 if it does not exist, 503 */
 async function getOwnUser({ users, accounts }: UsersContext, caller: Caller, signal: AbortSignal): Promise<UserRow> {
   await users.lister.whenReady(signal);
-  const name = caller.user ?? accounts.ofSubject(caller.identity.name)?.name ?? '';
-  const row = users.cache.get(name);
-  if (row === undefined || !isSelf(row.account, caller)) throw notFound(userResource, name);
+  const name = caller.user ?? accounts.ofSubject(caller.identity.name)?.name;
+  const row = name === undefined ? undefined : users.cache.get(name);
+  if (row === undefined || !isSelf(row.account, caller)) throw notFound(userResource, name ?? caller.identity.name);
   return row;
 }
 

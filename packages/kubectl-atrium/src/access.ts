@@ -93,7 +93,8 @@ export async function requestAccess(role: string, options: RequestOptions, sessi
   }
   report(request, options, session);
   if (isUndecided(request)) throw new RequestPending();
-  if (!isGiven(request)) throw new CommandError(`the request is ${phaseOf(request)}: ${harmless(request.status?.reason ?? '')}`);
+  const outcome = [`the request is ${phaseOf(request)}`, request.status?.reason].filter(Boolean).join(': ');
+  if (!isGiven(request)) throw new CommandError(harmless(outcome));
 }
 
 /** Prints requests: those of the user and those that the user may see; with `--inbox` those that wait for the user. @throws CommandError */

@@ -36,6 +36,17 @@ describe('an access request while no replica leads', () => {
   const passSeconds = (seconds: number) => {
     aheadMs = seconds * 1000;
   };
+  /** Stores a request like one that was asked for and ended, without a status: its replica was killed between the two writes. */
+  const leave = async (name: string, spec: Record<string, unknown> = {}): Promise<Request> => {
+    const asked = await access.asked({ as: 'alice', at });
+    expect((await access.end({ as: 'alice', at }, asked)).status).to.equal(200);
+    const stored = (await access.stored(asked)) as Request & { apiVersion: string; kind: string };
+    const { apiVersion, kind } = stored;
+    const object = { apiVersion, kind, metadata: { name }, spec: { ...stored.spec, ...spec } };
+    const left = await server.kubernetes.call('POST', requestsPath, object, asService);
+    expect(left.status, JSON.stringify(left.body)).to.equal(201);
+    return left.body as Request;
+  };
   const bindingOf = ({ metadata: { uid } }: Request) => server.kubernetes.call('GET', `${bindingsPath}/ar-${uid}`);
 
   for (const approve of [true, false])
@@ -63,6 +74,36 @@ describe('an access request while no replica leads', () => {
     expect((await access.end({ as: 'bob', at }, request)).body.status).to.include({ phase: 'Ended', reason: 'EndedByUser' });
   });
 
+  it('takes an approval of a request that a killed replica left without a status', async () => {
+    const request = await leave('areq-c000000000000000');
+    const { status, body } = await access.decide({ as: 'bob', at }, request);
+
+    expect(status, JSON.stringify(body)).to.equal(200);
+    expect(body.status?.decisions).to.have.lengthOf(1);
+    expect(body.status).to.include({ phase: 'Active' });
+    expect((await access.end({ as: 'bob', at }, request)).body.status).to.include({ phase: 'Ended' });
+  });
+
+  it('names the phase to an approver of a request that needs no approval, and has no status', async () => {
+    const request = await leave('areq-d000000000000000', { approvals: 0 });
+    const { status, body } = await access.decide({ as: 'bob', at }, request);
+
+    expect(status, JSON.stringify(body)).to.equal(409);
+    expect(body.message).to.include('the request cannot be decided: the phase is Approving');
+    expect((await access.end({ as: 'bob', at }, request)).body.status).to.include({ phase: 'Lapsed' });
+  });
+
+  it('refuses an approval of a request without a status after its time', async () => {
+    const request = await leave('areq-e000000000000000');
+    passSeconds(pendingSeconds + 1);
+    const { status, body } = await access.decide({ as: 'bob', at }, request);
+
+    expect(status, JSON.stringify(body)).to.equal(409);
+    expect(body.message).to.include('the request has lapsed: it was not decided within 300 seconds');
+    expect((await bindingOf(request)).status).to.equal(404);
+    expect((await access.end({ as: 'alice', at }, request)).body.status).to.include({ phase: 'Lapsed', reason: 'NotDecided' });
+  });
+
   it('counts access after its end as no open request, and ends it as expired', async () => {
     const request = await access.asked({ as: 'alice', at });
     expect((await access.decide({ as: 'bob', at }, request)).body.status).to.include({ phase: 'Active' });
@@ -86,26 +127,12 @@ describe('an access request while no replica leads', () => {
   ] as const)
     it(`gives no access for ${what} that a killed replica left without a status`, async () => {
       await stopHolding();
-      const asked = await access.asked({ as: 'alice', at });
-      expect((await access.end({ as: 'alice', at }, asked)).status).to.equal(200);
       passSeconds(61);
-      const stored = (await access.stored(asked)) as Request & { apiVersion: string; kind: string };
-      const left = await server.kubernetes.call(
-        'POST',
-        requestsPath,
-        {
-          apiVersion: stored.apiVersion,
-          kind: stored.kind,
-          metadata: { name: `areq-${what === 'break-glass' ? 'b' : 'a'}${'0'.repeat(15)}` },
-          spec: { ...stored.spec, ...spec },
-        },
-        asService,
-      );
-      expect(left.status, JSON.stringify(left.body)).to.equal(201);
-      const { status } = await access.untilPhase(left.body as Request, 'Lapsed');
+      const left = await leave(`areq-${what === 'break-glass' ? 'b' : 'a'}${'0'.repeat(15)}`, spec);
+      const { status } = await access.untilPhase(left, 'Lapsed');
       expect(status).to.include({ reason: 'NotGranted' });
       expect(status).to.not.have.property('binding');
-      expect((await bindingOf(left.body as Request)).status).to.equal(404);
+      expect((await bindingOf(left)).status).to.equal(404);
       expect(server.auditLines.filter((line) => /BreakGlassUsed|AccessGranted/.test(line) && line.includes('areq-b0000'))).to.deep.equal(
         [],
       );

@@ -137,6 +137,9 @@ describe('GET /auth/v1/usersroles', () => {
     expect((await get(`?name=${jane}&email=jane@example.com`)).status).to.equal(400);
     for (const query of ['?via=Both', '?sortBy=subject', '?limit=0', '?page=x']) expect((await get(query)).status, query).to.equal(400);
     expect((await get(`?name=${nameOf('missing@example.com')}`)).status).to.equal(404);
+    const unknown = await get('?email=two%20words');
+    expect(unknown.status).to.equal(404);
+    expect(await unknown.json()).to.include({ message: 'users.auth.platform.io "two words" not found' });
     expect((await server.request('/auth/v1/usersroles')).status).to.equal(401);
   });
 

@@ -33,7 +33,9 @@ describe('calls about the own user', () => {
     it('answers 404 to callers without a record, and 401 without a token', async () => {
       const none = await server.request('/auth/v1/me', { as: 'bob' });
       expect(none.status).to.equal(404);
-      expect(await none.json()).to.include({ kind: 'Status', reason: 'NotFound', code: 404 });
+      const refusal = (await none.json()) as { message: string };
+      expect(refusal).to.include({ kind: 'Status', reason: 'NotFound', code: 404 });
+      expect(refusal.message).to.match(/^users\.auth\.platform\.io ".*bob.*" not found$/);
       expect((await server.request('/auth/v1/me')).status).to.equal(401);
     });
   });
