@@ -33,6 +33,9 @@ export const issuerLoginOf = ({ iss, sid, sub, auth_time: authTime }: NamingClai
 /** Returns the name that covers the bearer tokens of this login only; undefined if the issuer does not distinguish a user's logins. */
 export const ownSession = ({ sid, auth }: IssuerLogin): string | undefined => sid ?? auth;
 
+/** Returns the name that covers the logins of a user to which the issuer gave no `sid`. @param sub hash of the user */
+export const sessionless = (sub: string): string => hashOf(sub, 'without sid');
+
 const hashOf = (...parts: readonly string[]): string => hash('sha256', parts.join('\0')).slice(0, 40);
 
 /** Record of a login that has ended. Times are milliseconds since 1970. */
@@ -62,7 +65,8 @@ export class EndedLogins {
 
   /** Reports whether the login has ended after `beganAt`. */
   has({ sid, sub, auth }: IssuerLogin, beganAt: number): boolean {
-    return [sid, sub, auth].some((session) => session !== undefined && beganAt < this.#endOf(session));
+    const unnamed = sid === undefined && sub !== undefined ? sessionless(sub) : undefined;
+    return [sid, sub, auth, unnamed].some((session) => session !== undefined && beganAt < this.#endOf(session));
   }
 
   /** Returns the latest end. Logins from before that time have ended. */

@@ -3,7 +3,7 @@ import { badParameter, StatusError } from '@atrium/objects/status.ts';
 import type { LogoutClaims } from '@atrium/oidc-client/token-verifier.ts';
 import type { Context } from 'koa';
 import { auditOrigin } from '../audit/audit.ts';
-import { type IssuerLogin, issuerLoginOf } from '../issuer/login.ts';
+import { type IssuerLogin, issuerLoginOf, sessionless } from '../issuer/login.ts';
 import type { SessionContext } from './context.ts';
 import { auditSubjectOfSession, type SessionRow } from './record.ts';
 
@@ -38,15 +38,18 @@ export async function receiveLogout(
   const claims = await context.issuers.logoutToken(logoutToken).catch((error: unknown) => {
     throw error instanceof StatusError && error.status.code === 401 ? refuse(error.cause) : error;
   });
-  const login = issuerLoginOf(claims);
-  // A token with `sid` ends that session only, even if it also names the user (section 2.4).
-  const ended: IssuerLogin = login.sid === undefined ? login : { sid: login.sid, sub: undefined };
+  const ended = issuerLoginOf(claims);
   if (!(await recordEnd(context, claims, ended, signal))) throw refuse('the token was used before');
   await deleteSessions(context, ctx, ended);
 }
 
-/** @returns false if that token was used before */
-function recordEnd(
+/**
+ * Records the end of the named session, and of the user's sessions that have no `sid`: any of them may be the named one. A token without
+ * `sid` ends all sessions of the user (section 2.7).
+ *
+ * @returns false if that token was used before
+ */
+async function recordEnd(
   { endAccess, config, now }: SessionContext,
   { iss, jti, iat }: LogoutClaims,
   { sid, sub }: IssuerLogin,
@@ -57,7 +60,11 @@ function recordEnd(
   const notBefore = new Date(seconds * 1000);
   // No earlier session lasts longer.
   const expiresAt = new Date(seconds * 1000 + config.login.session.absolute);
-  return endAccess({ issuerLogout: { iss, jti, session: sid ?? sub ?? '', notBefore, expiresAt } }, 'IssuerLogout', signal);
+  const record = (id: string, session: string) =>
+    endAccess({ issuerLogout: { iss, jti: id, session, notBefore, expiresAt } }, 'IssuerLogout', signal);
+  // The last write marks the token as used: the issuer may send it again until then.
+  if (sid !== undefined && sub !== undefined) await record(`${jti}\0sessionless`, sessionless(sub));
+  return record(jti, sid ?? sub ?? '');
 }
 
 async function deleteSessions(context: SessionContext, ctx: Context, ended: IssuerLogin): Promise<void> {
@@ -83,4 +90,7 @@ async function sessionsOf({ store, sessions }: SessionContext, ended: IssuerLogi
   return [...rows.filter(({ login }) => login !== undefined && isSame(login, ended)), ...unnamed];
 }
 
-const isSame = (login: IssuerLogin, { sid, sub }: IssuerLogin): boolean => (sid === undefined ? login.sub === sub : login.sid === sid);
+function isSame(login: IssuerLogin, { sid, sub }: IssuerLogin): boolean {
+  const isOfUser = sub !== undefined && login.sub === sub;
+  return sid === undefined || login.sid === undefined ? isOfUser : login.sid === sid;
+}

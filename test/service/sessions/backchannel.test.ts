@@ -84,6 +84,32 @@ describe('back-channel logout', () => {
     expect(await isIn((await session(service)).browser), 'after another log-in').to.equal(true);
   });
 
+  it('ends the sessions and tokens of the user to which the issuer gave no `sid`, beside the named session', async () => {
+    const { sub, email } = provider.person;
+    const named = await session(service);
+    provider.person = { ...provider.person, sid: undefined };
+    const unnamed = await session(service);
+    const { bearer } = await tokens(service);
+    provider.person = { ...provider.person, sub: `other-${sub}`, email: `other-${email}` };
+    const bystander = await session(service);
+    const reply = await sendNew({ claims: { sub, sid: 'known to the issuer alone' } });
+
+    expect(reply.status, reply.text).to.equal(200);
+    expect(await sessionObject(cluster.kubernetes, unnamed.path)).to.equal(undefined);
+    for (const replica of [service, other]) {
+      await eventually(
+        () => isIn(at(replica, unnamed.browser)),
+        (stillIn) => !stillIn,
+      );
+      await eventually(
+        () => new Browser(replica.url).info('v2', bearer),
+        ({ status }) => status === 401,
+      );
+      expect(await isIn(at(replica, named.browser)), 'a session with another sid').to.equal(true);
+      expect(await isIn(at(replica, bystander.browser)), 'another user').to.equal(true);
+    }
+  });
+
   it('is 200 for a session that does not exist, or no longer', async () => {
     const { browser } = await session(service);
 
