@@ -9,14 +9,16 @@ import (
 	_ "time/tzdata"
 
 	"github.com/robfig/cron/v3"
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/duration"
+	podresources "k8s.io/component-helpers/resource"
 	"k8s.io/kubectl/pkg/polymorphichelpers"
 )
 
 type question struct {
-	// One of `schedule`, `age`, `quantity` and `rollout`.
+	// One of `schedule`, `age`, `quantity`, `rollout` and `amounts`.
 	About   string                 `json:"about"`
 	Text    string                 `json:"text"`
 	After   time.Time              `json:"after"`
@@ -65,6 +67,8 @@ func (q question) answer() (answer, error) {
 		return answer{Value: quantity.AsDec().String()}, nil
 	case "rollout":
 		return q.rolloutStatus()
+	case "amounts":
+		return q.podAmounts()
 	}
 	return answer{}, fmt.Errorf("unknown question %q", q.About)
 }
@@ -94,4 +98,29 @@ func (q question) rolloutStatus() (answer, error) {
 	}
 	message, done, err := viewer.Status(object, 0)
 	return answer{Value: message, Done: done}, err
+}
+
+// The scheduler and the rows of `kubectl describe node` count a pod that is being resized by its status.
+func (q question) podAmounts() (answer, error) {
+	text, err := json.Marshal(q.Object)
+	if err != nil {
+		return answer{}, err
+	}
+	var pod v1.Pod
+	if err := json.Unmarshal(text, &pod); err != nil {
+		return answer{}, err
+	}
+	options := podresources.PodResourcesOptions{UseStatusResources: true}
+	amounts := map[string]map[v1.ResourceName]string{}
+	for bound, list := range map[string]v1.ResourceList{
+		"requests": podresources.PodRequests(&pod, options),
+		"limits":   podresources.PodLimits(&pod, options),
+	} {
+		amounts[bound] = map[v1.ResourceName]string{}
+		for name, quantity := range list {
+			amounts[bound][name] = quantity.AsDec().String()
+		}
+	}
+	value, err := json.Marshal(amounts)
+	return answer{Value: string(value)}, err
 }

@@ -1,5 +1,6 @@
 import { runsAt } from '@atrium/embedded-cluster/workloads/cron.ts';
 import { humanDuration } from '@atrium/objects/duration.ts';
+import { podAmounts } from '@atrium/objects/pod-resources.ts';
 import { quantityOf } from '@atrium/objects/quantity.ts';
 import { nextRun, parseSchedule } from '@atrium/objects/schedule.ts';
 import { expect } from 'chai';
@@ -161,6 +162,59 @@ describe('quantities beside resource.Quantity of apimachinery', () => {
       const isBounded = /^-?9223372036854775807$/.test(theirs ?? '') && text.endsWith('Ei');
       if (isBounded || (theirs !== undefined && !/\d/.test(text)) || text === '1e400') return [];
       return isClose(quantityOf(text), theirs) ? [] : [`${JSON.stringify(text)}: ${quantityOf(text)} instead of ${theirs} ${error}`];
+    });
+    expect(differences.join('\n')).to.equal('');
+  });
+});
+
+describe('requests and limits of pods beside PodRequests and PodLimits of component-helpers', () => {
+  const dice = new Dice(56);
+  const amounts = (...names: readonly string[]) =>
+    dice.some(
+      Object.fromEntries(names.map((name) => [name, name === 'cpu' ? dice.pick('0', '100m', '250m', '1', '2.5') : `${dice.below(900)}Mi`])),
+      0.7,
+    );
+  const resources = (...names: readonly string[]) => dice.some({ requests: amounts(...names), limits: amounts(...names) }, 0.8);
+  const container = (name: string) => ({ name, resources: resources('cpu', 'memory', 'ephemeral-storage', 'example.com/gpu') });
+  const status = ({ name }: { name: string }) => ({
+    name,
+    ...dice.some({ resources: resources('cpu', 'memory'), allocatedResources: amounts('cpu', 'memory') }, 0.6),
+  });
+  const pod = () => {
+    const initContainers = Array.from({ length: dice.below(4) }, (_, at) => ({
+      ...container(`init-${at}`),
+      ...dice.some({ restartPolicy: 'Always' }),
+    }));
+    const containers = Array.from({ length: 1 + dice.below(3) }, (_, at) => container(`main-${at}`));
+    const resizing = { type: 'PodResizePending', status: 'True', reason: dice.pick('Infeasible', 'Deferred') };
+    return {
+      spec: {
+        initContainers,
+        containers,
+        ...dice.some({ resources: resources('cpu', 'memory'), overhead: amounts('cpu', 'memory') }, 0.3),
+      },
+      ...dice.some({
+        status: {
+          ...{ initContainerStatuses: initContainers.map(status), containerStatuses: containers.map(status) },
+          ...dice.some({ conditions: [resizing] }),
+        },
+      }),
+    };
+  };
+
+  it('are the same, also of sidecars and of pods that are being resized (headlamp 7678)', async () => {
+    const pods = Array.from({ length: 600 }, pod);
+    const answers = await askAuthority(pods.map((object) => ({ about: 'amounts', object })));
+    const differences = pods.flatMap((object, index) => {
+      const { value = '', error } = answers[index] ?? {};
+      expect(error).to.equal('');
+      const theirs = JSON.parse(value) as Record<'requests' | 'limits', Record<string, string>>;
+      return (['requests', 'limits'] as const).flatMap((bound) => {
+        const ours = podAmounts(object, bound);
+        const names = new Set([...Object.keys(ours), ...Object.keys(theirs[bound])]);
+        const isSame = [...names].every((name) => Math.abs((ours[name] ?? 0) - Number(theirs[bound][name] ?? 0)) < 1e-6);
+        return isSame ? [] : [`${bound} ${JSON.stringify(ours)} instead of ${JSON.stringify(theirs[bound])} of ${JSON.stringify(object)}`];
+      });
     });
     expect(differences.join('\n')).to.equal('');
   });

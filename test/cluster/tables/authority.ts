@@ -8,7 +8,7 @@ export type Question =
   | { about: 'schedule'; text: string; after: string; zone: string }
   | { about: 'age'; seconds: number }
   | { about: 'quantity'; text: string }
-  | { about: 'rollout'; object: unknown };
+  | { about: 'rollout' | 'amounts'; object: unknown };
 
 export interface AuthorityAnswer {
   value: string;
