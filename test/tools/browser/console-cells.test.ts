@@ -110,6 +110,17 @@ describe('cells of lists', () => {
       expect(titles.filter(({ lines, isCut }) => lines > 2 || isCut)).to.deep.equal([]);
     });
 
+  for (const path of ['/users', '/r/core/v1/persistentvolumes'])
+    it(`are all shown at 1280 pixels in German: ${path}`, async () => {
+      await page.setViewportSize({ width: 1280, height: 900 });
+      await page.evaluate("localStorage.setItem('atrium-language', 'de')");
+      await page.goto(`${demo.url}${path}`);
+      await page.evaluate("localStorage.setItem('atrium-language', 'en')");
+      await page.locator('table.folded tbody a').first().waitFor();
+      expect(await scrolledTables(page)).to.deep.equal([]);
+      expect(await page.locator('.hidden-columns').count()).to.equal(0);
+    });
+
   it('are shown on request if their column has no room', async () => {
     await page.setViewportSize({ width: 1280, height: 900 });
     await page.goto(`${demo.url}/r/core/v1/pods`);

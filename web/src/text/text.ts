@@ -216,14 +216,15 @@ const unitFormats = new Map<string, Intl.NumberFormat>();
 
 function unitFormat(unit: string): Intl.NumberFormat {
   const key = language.value + unit;
-  const format = unitFormats.get(key) ?? new Intl.NumberFormat(language.value, { style: 'unit', unit, unitDisplay: 'narrow' });
+  const format =
+    unitFormats.get(key) ?? new Intl.NumberFormat(language.value.replace('de', 'en'), { style: 'unit', unit, unitDisplay: 'narrow' });
   unitFormats.set(key, format);
   return format;
 }
 
 const unitNames = { y: 'year', d: 'day', h: 'hour', m: 'minute', s: 'second' } as const;
 
-/** Formats an age in the units of kubectl: `5m30s`, `17m`. A time in the future is written out. */
+/** Formats an age in the units of kubectl: `5m30s`, `17m`. German abbreviations take twice the width. A time in the future is written out. */
 export function brief(time: string | number): string {
   const seconds = (Date.now() - new Date(time).getTime()) / 1000;
   // The clocks of the cluster and the browser may differ a little.
