@@ -24,14 +24,14 @@ function tellChanges(before: readonly AccessRequest[], now: readonly AccessReque
   const ended = [...old.values()].filter(({ metadata }) => !current.has(metadata.uid));
   const waited = new Set(before.filter((one) => !isRefused(one)).map(({ metadata }) => metadata.uid));
   const refused = now.filter((one) => isRefused(one) && waited.has(one.metadata.uid));
-  for (const one of begun) toastOf('info', 'ownAccess.begun', one);
+  for (const one of begun) toastOf('ok', 'ownAccess.begun', one);
   for (const one of ended) toastOf('info', 'ownAccess.ended', one);
   for (const one of refused) toastOf('bad', 'ownAccess.refused', one);
   // The phase of the request changes before its RBAC does.
   if (begun.length + ended.length > 0) for (const ms of refreshedAfterMs) setTimeout(refreshRights, ms);
 }
 
-const toastOf = (kind: 'info' | 'bad', key: Key, { metadata, spec }: AccessRequest): void =>
+const toastOf = (kind: 'ok' | 'info' | 'bad', key: Key, { metadata, spec }: AccessRequest): void =>
   toast(kind, t(key, { role: spec.roleRef, place: placeOf({ spec }) }), undefined, metadata.uid);
 
 type Rows = readonly AccessRequest[];
