@@ -52,7 +52,7 @@ export async function decide(
     const row = found.phase === '' ? await begin(context, found, signal) : found;
     if (row === 'conflict') return row;
     const before = row.decisions.find(({ record }) => record === account.name);
-    if (before !== undefined && before.approve === body.approve) return { row, isNew: false };
+    if (before?.approve === body.approve) return { row, isNew: false };
     if (before !== undefined) throw decided(row, 'you have decided on the request');
     if (row.phase !== 'Pending') throw decided(row, `the phase is ${row.phase}`);
     if (timeLapseOf(context, row) !== undefined) throw notDecidedInTime(row, services.config.accessRequests.pendingSeconds);
