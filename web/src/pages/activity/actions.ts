@@ -52,6 +52,7 @@ const ofService = [
   'PasswordChanged',
   'PasswordReset',
   'SessionDeleted',
+  'TokenRefreshed',
   'UserLocked',
   'ViewedAs',
 ] as const;

@@ -22,7 +22,14 @@ export const EventTable = ({ label, events, kinds, isAtObject = false }: EventTa
     rows={events}
     idOf={({ auditID }) => auditID}
     columns={[
-      { title: t('history.when'), cell: ({ requestReceivedTimestamp }) => <Ago since={requestReceivedTimestamp} /> },
+      {
+        title: t('history.when'),
+        cell: ({ requestReceivedTimestamp }) => (
+          <span class="when">
+            <Ago since={requestReceivedTimestamp} />
+          </span>
+        ),
+      },
       { title: t('history.what'), cell: (event) => <Sentence event={event} kinds={kinds} isAtObject={isAtObject} /> },
       { title: t('activity.outcome'), cell: (event) => <Outcome event={event} /> },
       { title: t('history.from'), cell: ({ sourceIPs }) => <code class="source">{sourceIPs.join(', ')}</code> },
