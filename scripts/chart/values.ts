@@ -51,6 +51,21 @@ const certificateAuthority = () => z.strictObject({ existingConfigMap: objectNam
 
 const resources = () => z.strictObject({ requests: quantities().optional(), limits: quantities().optional(), claims: anything() });
 
+const extraVolumes = () => z.array(z.looseObject({ name: objectName().min(1) }));
+
+const extraVolumeMounts = () =>
+  z.array(
+    z.strictObject({
+      name: objectName().min(1),
+      mountPath: z.string().regex(/^\/[^:]*$/, 'must be an absolute path without a colon'),
+      readOnly: z.boolean().optional(),
+      recursiveReadOnly: text().optional(),
+      subPath: text().optional(),
+      subPathExpr: text().optional(),
+      mountPropagation: text().optional(),
+    }),
+  );
+
 const peer = () =>
   z.strictObject({
     podSelector: labelSelector().optional(),
@@ -192,18 +207,8 @@ export const valuesSchema = z.strictObject({
     }),
   ),
   envFrom: z.array(z.strictObject({ prefix: text().optional(), configMapRef: anything(), secretRef: anything() })),
-  extraVolumes: z.array(z.looseObject({ name: objectName().min(1) })),
-  extraVolumeMounts: z.array(
-    z.strictObject({
-      name: objectName().min(1),
-      mountPath: z.string().regex(/^\/[^:]*$/, 'must be an absolute path without a colon'),
-      readOnly: z.boolean().optional(),
-      recursiveReadOnly: text().optional(),
-      subPath: text().optional(),
-      subPathExpr: text().optional(),
-      mountPropagation: text().optional(),
-    }),
-  ),
+  extraVolumes: extraVolumes(),
+  extraVolumeMounts: extraVolumeMounts(),
   initContainers: z.array(z.looseObject({ name: objectName().min(1) })),
   extraContainers: z.array(z.looseObject({ name: objectName().min(1) })),
   hostAliases: z.array(z.strictObject({ ip: ipAddress(), hostnames: z.array(hostName()) })),
@@ -240,6 +245,8 @@ export const valuesSchema = z.strictObject({
     resources: resources(),
     annotations: annotations(),
     podAnnotations: annotations(),
+    extraVolumes: extraVolumes(),
+    extraVolumeMounts: extraVolumeMounts(),
   }),
   service: z.strictObject({
     type: z.enum(['ClusterIP', 'NodePort', 'LoadBalancer']),

@@ -72,6 +72,12 @@ const retention = z.strictObject({
     .describe('Number of events that stay; the oldest of more are removed. An event needs about 600 bytes.'),
 });
 
+const otlp = z.strictObject({
+  endpoint: httpURLWithoutQuery().describe('Collector of logs, as JSON at `<endpoint>/v1/logs` (OTLP/HTTP).'),
+  caFile: path().optional().describe('PEM bundle that verifies the collector, beside the authorities of the system.'),
+  tokenFile: path().optional().describe('Bearer token for the collector. Reread for each batch.'),
+});
+
 export const auditStoreSection = z.strictObject({
   // The first start creates the file, so that its path is no file to check.
   databaseFile: z
@@ -81,6 +87,7 @@ export const auditStoreSection = z.strictObject({
     .describe('SQLite file with the events, on a volume of its own. Ignored with `postgres`.'),
   postgres: postgres.optional().describe('PostgreSQL in place of the file.'),
   retention: retention.prefault({}).describe('Events that are removed, the oldest first.'),
+  otlp: otlp.optional().describe('Collector that gets a copy of each event.'),
   callers: z
     .array(serviceAccount())
     .refine(isUnique, 'must not hold an account twice')

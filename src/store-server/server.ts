@@ -9,11 +9,13 @@ import { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import type { Connection } from '@atrium/kubernetes/connection.ts';
 import { KubernetesClient } from '@atrium/kubernetes/kubernetes-client.ts';
 import type { Logger } from 'pino';
+import packageJson from '../../package.json' with { type: 'json' };
 import { Retention } from '../audit-chain/retention.ts';
 import type { Config } from '../config/schema.ts';
 import { scrapeOperation } from '../meta/about.ts';
 import { reportCertificate } from '../meta/metrics.ts';
 import { StoreCallers } from './callers.ts';
+import { LogExport } from './log-export.ts';
 import { ReportedStore } from './reported-store.ts';
 import { storeOperations } from './routes.ts';
 
@@ -34,6 +36,7 @@ export class StoreServer {
   readonly #apiServer: KubernetesClient;
   readonly #store: ReportedStore;
   readonly #retention: Retention;
+  readonly #logs: LogExport | undefined;
   readonly #public: Listener;
   readonly #internal: Listener;
 
@@ -46,6 +49,11 @@ export class StoreServer {
     const { asService: client } = this.#apiServer;
     this.#retention = new Retention({ store, retention: auditStore.retention, client, metrics, log });
     this.#store = new ReportedStore(store, this.#retention.propose, metrics);
+    if (auditStore.otlp !== undefined) {
+      const logs = new LogExport({ store, settings: auditStore.otlp, version: packageJson.version, metrics, log });
+      this.#health.add({ name: 'otlp', critical: false, failure: logs.failure });
+      this.#logs = logs;
+    }
     const now = () => client.serverClock.now();
     const callers = new StoreCallers({ client, audience: storeAudience, accounts: auditStore.callers, metrics, now });
     this.#health.add({ name: 'store', critical: false, failure: this.#store.failure });
@@ -76,6 +84,7 @@ export class StoreServer {
   async start(): Promise<{ port: number; metricsPort: number }> {
     const metricsPort = await this.#internal.start();
     const port = await this.#public.start();
+    this.#logs?.start();
     this.#log.info({ port, metricsPort }, 'audit store is listening');
     return { port, metricsPort };
   }
@@ -85,6 +94,7 @@ export class StoreServer {
     this.#health.stop();
     const cutConnections = await this.#public.stop(this.#graceMs);
     await this.#internal.stop(0);
+    await this.#logs?.stop();
     await this.#retention.stop();
     await this.#apiServer.close();
     await this.#store.stop();

@@ -70,6 +70,14 @@ const migrations = ({ bigint, bytes }: ColumnTypes): Record<string, Migration> =
         .execute();
     },
   },
+  '0003-exports': {
+    async up(db) {
+      await db.schema
+        .createTable('exports')
+        .addColumn('sequence', bigint, (column) => column.notNull())
+        .execute();
+    },
+  },
 });
 
 /** Brings the schema of a database up to date. @throws the error of the step that failed; the database is as before that step */

@@ -1,5 +1,6 @@
 import { countEvents } from './counts.ts';
 import type { AuditEvent } from './event.ts';
+import { exportedThrough, rememberExported } from './exports.ts';
 import { appendEvents, type EventDatabase, listEvents } from './queries.ts';
 import { chainedEvents, expiredKept, proposeCheckpoints, removeSlice } from './retention.ts';
 import type { AuditCounts, AuditDatabase, AuditPage, AuditRetention, AuditStore, ChainPart, Proposal } from './store.ts';
@@ -39,6 +40,14 @@ export class SqlStore implements AuditDatabase {
 
   async remove(through: number): Promise<number> {
     return await removeSlice(this.#database, through);
+  }
+
+  async exported(): Promise<number> {
+    return await exportedThrough(this.#database.db);
+  }
+
+  async setExported(sequence: number): Promise<void> {
+    await rememberExported(this.#database, sequence);
   }
 
   async stop(): Promise<void> {

@@ -73,6 +73,14 @@ export class SqliteStore implements AuditDatabase {
     return this.#call('remove', through);
   }
 
+  exported(): Promise<number> {
+    return this.#call('exported');
+  }
+
+  setExported(sequence: number): Promise<void> {
+    return this.#call('setExported', sequence);
+  }
+
   async stop(): Promise<void> {
     await this.#worker.terminate();
   }

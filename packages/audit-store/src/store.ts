@@ -130,4 +130,7 @@ export interface AuditDatabase extends AuditStore {
   expired(retention: AuditRetention): Promise<number | undefined>;
   /** Deletes a bounded number of the oldest events through a sequence, and returns their number: 0 at the end. */
   remove(through: number): Promise<number>;
+  /** Returns the number through which events were exported; 0 before the first export. */
+  exported(): Promise<number>;
+  setExported(sequence: number): Promise<void>;
 }

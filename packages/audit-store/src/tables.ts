@@ -48,6 +48,8 @@ export interface Tables {
   };
   /** Numbers of the checkpoints that are known to be kept outside. */
   checkpoints: { sequence: number };
+  /** Number through which events were exported. */
+  exports: { sequence: number };
 }
 
 /** Members of an event without a column. */

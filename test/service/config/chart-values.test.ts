@@ -60,7 +60,7 @@ describe('the values of the chart', () => {
   });
 
   it('refuse a misspelt key, except in objects of Kubernetes', () => {
-    const asInKubernetes = ['.extraVolumes[]', '.initContainers[]', '.extraContainers[]', '.extraObjects[]'];
+    const asInKubernetes = ['.extraVolumes[]', '.initContainers[]', '.extraContainers[]', '.extraObjects[]', '.auditStore.extraVolumes[]'];
 
     expect(open(JSON.parse(valuesSchemaFile()), '')).to.have.members(asInKubernetes);
   });

@@ -43,7 +43,7 @@ const isBelow = (path: string) => (problem: string) => problem === path || probl
 
 /** Texts without a format: names in other systems, file names, words for people, expressions that only the service reads. */
 const free =
-  /\.(value|name|displayName|title|key|clientID|audiences\[\]|username|usernamePrefix|groups|groupsPrefix|extClaims\[\]|group|id|bindDN|\w*File|kubeconfig|directory|assetsHostPath|envsFilter|jsonPath|subject|clusterRoles\[\]|users\[\]|groups\[\]|prefix|kind|apiVersion|sectionName)$|^\.(config\.console\.envs\.\*|topologySpread|tolerations|podSecurityContext|securityContext|extraVolumeMounts|extraEnv|metrics\.serviceMonitor\.(relabelings|metricRelabelings))|[aA]nnotations\.\*$|alertLabels\.\*$|^\.dnsConfig\.options/;
+  /\.(value|name|displayName|title|key|clientID|audiences\[\]|username|usernamePrefix|groups|groupsPrefix|extClaims\[\]|group|id|bindDN|\w*File|kubeconfig|directory|assetsHostPath|envsFilter|jsonPath|subject|clusterRoles\[\]|users\[\]|groups\[\]|prefix|kind|apiVersion|sectionName)$|^\.(config\.console\.envs\.\*|topologySpread|tolerations|podSecurityContext|securityContext|(?:auditStore\.)?extraVolumeMounts|extraEnv|metrics\.serviceMonitor\.(relabelings|metricRelabelings))|[aA]nnotations\.\*$|alertLabels\.\*$|^\.dnsConfig\.options/;
 
 const node = z.looseObject({
   type: z.unknown().optional(),

@@ -121,6 +121,23 @@ describe('the audit store of the chart', () => {
       expect(JSON.stringify(one(objects, kind, name).spec), kind).to.include('"app.kubernetes.io/component":"audit-store"');
   });
 
+  it('reaches the collector of logs, with files of additional volumes', async () => {
+    const volumes = [{ name: 'collector', secret: { secretName: 'collector' } }];
+    const mounts = [{ name: 'collector', mountPath: '/var/run/secrets/collector', readOnly: true }];
+    const otlp = { endpoint: 'https://collector.logs.svc:4318', tokenFile: '/var/run/secrets/collector/token' };
+    const objects = await enabled({
+      'config.auditStore.otlp': otlp,
+      'auditStore.extraVolumes': volumes,
+      'auditStore.extraVolumeMounts': mounts,
+    });
+    const { egress } = z.object({ egress: z.array(z.unknown()) }).parse(one(objects, 'NetworkPolicy', name).spec);
+
+    expect(fileOf(objects, name).settings.auditStore.otlp).to.deep.equal(otlp);
+    expect(egress.at(-1)).to.deep.equal({ ports: [{ port: 4318 }] });
+    expect(volume(setOf(objects).template.spec.volumes, 'collector')).to.deep.include({ secret: { secretName: 'collector' } });
+    expect(JSON.stringify(setOf(objects).template.spec)).to.include(JSON.stringify(mounts[0]));
+  });
+
   it('has the certificate of a Secret, whose authority the service trusts', async () => {
     const objects = await enabled({ 'auditStore.tls.existingSecret': 'audit-tls' });
     const [store, service] = [fileOf(objects, name).config, fileOf(objects, 'atrium-config').config];
