@@ -129,6 +129,8 @@ export function itExportsEvents(databaseSettings: () => Promise<object> = async 
     expect(new Set(authorizations)).to.deep.equal(new Set(['Bearer secret-of-the-collector']));
     expect(service.storeLines.join('')).not.to.include('secret-of-the-collector');
 
+    // Events that the store has not marked as sent before its stop are sent again.
+    await eventually(metrics, (text) => text.includes('atrium_audit_store_exported_total{outcome="sent"} 2'));
     await service.stopStore();
     await service.startStore();
     await append(event('e3'));
