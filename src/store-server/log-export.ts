@@ -95,12 +95,12 @@ export class LogExport {
     if (first === undefined || last === undefined) return { isRefused: false, count: 0 };
     const isRefused = !(await this.#post(events));
     if (isRefused && events.length > 1) return { isRefused, count: events.length };
+    await store.setExported(last.sequence);
     const expired = first.sequence - after - 1;
     if (expired > 0) log.error({ count: expired }, 'audit events expired before they were exported');
     if (isRefused) log.error({ sequence: first.sequence }, 'audit event is refused by the collector, and left out');
     this.#exported.inc({ outcome: 'expired' }, expired);
     this.#exported.inc({ outcome: isRefused ? 'refused' : 'sent' }, events.length);
-    await store.setExported(last.sequence);
     return { isRefused: false, count: events.length };
   }
 
