@@ -25,7 +25,8 @@ const columns: Readonly<Record<string, (event: AuditEvent) => Cell>> = {
   code: ({ responseStatus }) => responseStatus?.code,
   reason: ({ reason }) => reason,
   dryRun: ({ dryRun }) => dryRun,
-  changes: ({ changes = [] }) => changes.map(({ field, from, to }) => `${field}: ${from ?? ''} to ${to}`).join(', '),
+  changes: ({ changes = [] }) =>
+    changes.map(({ field, from, to }) => (from === undefined ? `${field}: to ${to}` : `${field}: ${from} to ${to}`)).join(', '),
   stage: ({ stage }) => stage,
   container: ({ connection }) => connection?.container,
   command: ({ connection }) => connection?.command?.join(' '),

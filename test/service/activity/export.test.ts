@@ -96,6 +96,16 @@ describe('the export of audit events', () => {
     expect(cellsOf((await exported({ name: 'none', format: 'csv' })).text)).to.deep.equal([titles]);
   });
 
+  it('has the changes of numbers as text, also without the number before', async () => {
+    const changes = [
+      { field: 'spec.replicas', from: 0, to: 3 },
+      { field: 'spec.replicas', to: 2 },
+    ];
+    await server.auditStore.append([anEvent(4_000, { verb: 'patch', changes })]);
+    const [titles = [], cells = []] = cellsOf((await exported({ verb: 'patch', format: 'csv' })).text);
+    expect(cells[titles.indexOf('changes')]).to.equal('spec.replicas: 0 to 3, spec.replicas: to 2');
+  });
+
   it('has hostile texts as single cells of text, and as they are in lines of JSON', async () => {
     const hostile: Record<string, string> = {
       '=HYPERLINK("http://evil")': `'=HYPERLINK("http://evil")`,
