@@ -132,7 +132,7 @@ describe('the export of audit events', () => {
     expect(linesOf((await exported({ verb: 'get' })).text).toReversed()).to.deep.equal(events);
   });
 
-  it('has the own events of a caller who may not list audits, and tells it by its name', async () => {
+  it('has the own events of a caller who may not list audits, in a file named own-audit', async () => {
     const { text, headers } = await exported({ verb: 'delete' }, 'alice');
     expect(headers.get('content-disposition')).to.equal('attachment; filename="own-audit.ndjson"');
     expect(linesOf(text)).to.have.length(1_203);
