@@ -3,14 +3,13 @@ import { tableAccept } from '../../../../api/list-path';
 import { useLoad } from '../../../../api/load';
 import { getJson, type ServerTable } from '../../../../api/objects';
 import { useWatch } from '../../../../api/watch';
-import { may, type Right, useRights } from '../../../../app/rights';
 import { href } from '../../../../app/router';
 import { count, t } from '../../../../text/text';
 import { Loaded } from '../../../../ui/loaded';
 import { FirstOnly } from '../../../../ui/state';
 import { StateView, stateIn } from '../../cells';
 import { findKind } from '../find-kind';
-import { GuardedPart } from '../guarded-part';
+import { GuardedList } from '../guarded-part';
 import type { SectionProps } from '../section';
 
 /** Rows without their objects take about 150 bytes. */
@@ -19,16 +18,9 @@ const limit = 2000;
 /** Counts the pods of a namespace by the state that kubectl prints. */
 export function NamespacePods({ kinds, object: { metadata } }: SectionProps) {
   const namespace = metadata.name;
-  const right = (verb: string): Right => ({ verb, group: '', resource: 'pods', namespace });
-  const [list, watch] = [right('list'), right('watch')];
-  useRights([list, watch]);
   const kind = findKind(kinds, 'pods');
   if (kind === undefined) return <p class="muted">{t('object.notServed', { kind: 'pods' })}</p>;
-  return (
-    <GuardedPart right={list}>
-      <States {...{ kind, namespace }} mayWatch={may(watch) === true} />
-    </GuardedPart>
-  );
+  return <GuardedList {...{ kind, namespace }}>{(mayWatch) => <States {...{ kind, namespace, mayWatch }} />}</GuardedList>;
 }
 
 /** Returns the states of pods with their numbers, the most frequent first. Pods that run and are not ready are counted for themselves. */

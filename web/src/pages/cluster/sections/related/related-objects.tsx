@@ -4,12 +4,11 @@ import type { Selection } from '../../../../api/list-path';
 import { useLoad } from '../../../../api/load';
 import { type ClusterObject, getJson } from '../../../../api/objects';
 import { useWatch } from '../../../../api/watch';
-import { may, type Right, useRights } from '../../../../app/rights';
 import { t } from '../../../../text/text';
 import { Loaded } from '../../../../ui/loaded';
 import { FirstOnly } from '../../../../ui/state';
 import { findKind } from '../find-kind';
-import { GuardedPart } from '../guarded-part';
+import { GuardedList } from '../guarded-part';
 
 /** Objects come whole: more of them would take megabytes. */
 const usualLimit = 500;
@@ -30,18 +29,11 @@ interface RelatedProps {
  */
 export function RelatedObjects({ kinds, id, ...props }: RelatedProps & { kinds: readonly Kind[]; id: string }) {
   const kind = findKind(kinds, id);
-  return kind === undefined ? <p class="muted">{t('object.notServed', { kind: id })}</p> : <Permitted {...props} kind={kind} />;
-}
-
-function Permitted(props: RelatedProps & { kind: Kind }) {
-  const { kind, namespace } = props;
-  const right = (verb: string): Right => ({ verb, group: kind.group, resource: kind.resource, ...(namespace && { namespace }) });
-  const [list, watch] = [right('list'), right('watch')];
-  useRights([list, watch]);
+  if (kind === undefined) return <p class="muted">{t('object.notServed', { kind: id })}</p>;
   return (
-    <GuardedPart right={list}>
-      <Followed {...props} mayWatch={may(watch) === true} />
-    </GuardedPart>
+    <GuardedList kind={kind} namespace={props.namespace}>
+      {(mayWatch) => <Followed {...props} {...{ kind, mayWatch }} />}
+    </GuardedList>
   );
 }
 

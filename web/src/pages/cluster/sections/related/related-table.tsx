@@ -2,7 +2,6 @@ import type { ComponentType } from 'preact';
 import { type Kind, pageOf } from '../../../../api/kinds';
 import type { Selection } from '../../../../api/list-path';
 import { keyOf } from '../../../../api/objects';
-import { may, type Right, useRights } from '../../../../app/rights';
 import { href } from '../../../../app/router';
 import { t } from '../../../../text/text';
 import { PlainTable } from '../../../../ui/plain-table';
@@ -11,7 +10,7 @@ import { cellOf } from '../../cells';
 import type { Row, TableList } from '../../list/table-list';
 import { usageColumns, useUsages } from '../../usage';
 import { usageKey } from '../../usage-amounts';
-import { GuardedPart } from '../guarded-part';
+import { GuardedList } from '../guarded-part';
 import { useRelatedRows } from './related-rows';
 
 /** A longer list has a page of its own. */
@@ -30,17 +29,11 @@ interface RelatedProps {
 }
 
 /** Objects that belong to another one, in the columns of kubectl: live, and only for callers who may list them. */
-export function RelatedTable(props: RelatedProps) {
-  const { kind, namespace } = props;
-  const right = (verb: string): Right => ({ verb, group: kind.group, resource: kind.resource, ...(namespace && { namespace }) });
-  const [list, watch] = [right('list'), right('watch')];
-  useRights([list, watch]);
-  return (
-    <GuardedPart right={list}>
-      <Rows {...props} mayWatch={may(watch) === true} />
-    </GuardedPart>
-  );
-}
+export const RelatedTable = (props: RelatedProps) => (
+  <GuardedList kind={props.kind} namespace={props.namespace}>
+    {(mayWatch) => <Rows {...props} mayWatch={mayWatch} />}
+  </GuardedList>
+);
 
 function Rows(props: RelatedProps & { mayWatch: boolean }) {
   const { kind, namespace, selection, isOwn, mayWatch, Above } = props;
