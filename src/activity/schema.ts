@@ -60,7 +60,9 @@ export type ExportParameters = z.output<typeof exportQuery>;
 
 const scope = z
   .enum(['All', 'Own'])
-  .describe('`Own`: the caller may not list `audits.auth.platform.io` here, so that only what they did themselves is searched.');
+  .describe(
+    '`Own`: the caller may not list `audits.auth.platform.io` here, so that only what they did, and what was done to their own record, is searched.',
+  );
 
 export const auditEventList = z
   .object({

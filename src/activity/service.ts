@@ -33,7 +33,7 @@ export class ActivityService {
 
   /** @throws StatusError 403, 404, 429, 503, 504 */
   async list({ limit, continue: place, ...conditions }: AuditParameters, caller: Caller, signal: AbortSignal): Promise<AuditEventList> {
-    const { store, scope, filter } = await this.#questionOf(conditions, caller, signal);
+    const { store, scope, filter, shown } = await this.#questionOf(conditions, caller, signal);
     const [time = 0, sequence = 0] = place?.split('.').map(Number) ?? [];
     const before = place === undefined ? undefined : { time, sequence };
     const { events, last } = await this.#turns.run(callerKey(caller), () => store.list(filter, { limit, before }), signal);
@@ -42,7 +42,7 @@ export class ActivityService {
       kind: 'AuditEventList',
       metadata: last === undefined ? {} : { continue: `${last.time}.${last.sequence}` },
       scope,
-      items: events,
+      items: events.map(shown),
     };
   }
 
@@ -62,17 +62,18 @@ export class ActivityService {
   }
 
   /** Returns an event that the caller may see. @throws StatusError 404, 429, 503, 504 */
-  async get(id: string, caller: Caller, signal: AbortSignal): Promise<AuditEvent> {
+  async get(id: string, caller: Caller, signal: AbortSignal): Promise<{ scope: AuditEventList['scope']; event: AuditEvent }> {
     const store = this.#kept();
-    const { events } = await this.#turns.run(callerKey(caller), () => store.list({ auditID: id }, { limit: 1 }), signal);
-    const [event] = events;
-    if (event === undefined || !(await this.#maySee(event, caller, signal))) throw notFound(audits, id);
-    return event;
-  }
-
-  async #maySee({ user, objectRef: { namespace } }: AuditEvent, caller: Caller, signal: AbortSignal): Promise<boolean> {
-    if (user?.username === caller.identity.name) return true;
-    return await this.#access.can(caller, { ...audits, ...(namespace !== undefined && { namespace }) }, signal);
+    const find = async (filter: AuditFilter) =>
+      (await this.#turns.run(callerKey(caller), () => store.list({ ...filter, auditID: id }, { limit: 1 }), signal)).events[0];
+    const own = await find({ anyOf: ownEvents(caller) });
+    const event = own ?? (await find({}));
+    if (event === undefined) throw notFound(audits, id);
+    const { namespace } = event.objectRef;
+    const mayList = await this.#access.can(caller, { ...audits, ...(namespace !== undefined && { namespace }) }, signal);
+    if (mayList) return { scope: own === undefined ? 'All' : 'Own', event };
+    if (own === undefined) throw notFound(audits, id);
+    return { scope: 'Own', event: shownToObject(own, caller) };
   }
 
   /**
@@ -81,12 +82,13 @@ export class ActivityService {
    * @throws StatusError 403, 404, 429, 503, 504
    */
   async export({ format, limit = Number.POSITIVE_INFINITY, ...conditions }: ExportParameters, caller: Caller, signal: AbortSignal) {
-    const { store, scope, filter } = await this.#questionOf(conditions, caller, signal);
+    const { store, scope, filter, shown } = await this.#questionOf(conditions, caller, signal);
+    const writer = { ...writers[format], line: (event: AuditEvent) => writers[format].line(shown(event)) };
     const pageFrom = (before: AuditPlace | undefined, left: number) =>
       this.#turns.run(callerKey(caller), () => store.list(filter, { limit: Math.min(exportPage, left), before }), signal);
-    const lines = Readable.from(linesOf(writers[format], await pageFrom(undefined, limit), { pageFrom, limit }), { objectMode: false });
+    const lines = Readable.from(linesOf(writer, await pageFrom(undefined, limit), { pageFrom, limit }), { objectMode: false });
     lines.on('error', (error) => this.#log.warn({ err: error }, 'export of the audit has ended early'));
-    return { lines, scope, mediaType: writers[format].mediaType };
+    return { lines, scope, mediaType: writer.mediaType };
   }
 
   /** @throws StatusError 404 */
@@ -106,9 +108,10 @@ export class ActivityService {
       requestID: request,
       from: from === undefined ? undefined : Date.parse(from),
       to: to === undefined ? undefined : Date.parse(to),
-      ...(scope === 'Own' && { actor: caller.identity.name }),
+      ...(scope === 'Own' && { anyOf: ownEvents(caller) }),
     };
-    return { store, scope, filter };
+    const shown = (event: AuditEvent) => (scope === 'Own' ? shownToObject(event, caller) : event);
+    return { store, scope, filter, shown };
   }
 
   /** @throws StatusError 403 for a question about another user */
@@ -121,6 +124,21 @@ export class ActivityService {
 }
 
 const timeText = (time: number): string => new Date(time).toISOString();
+
+/** Returns conditions for what a user did, and for what was done to the user's record, access or name. */
+const ownEvents = ({ identity: { name: user }, user: record }: Caller): NonNullable<AuditFilter['anyOf']> => [
+  { actor: user },
+  { requester: user },
+  { verb: 'impersonate', apiGroup: 'auth.platform.io', resource: 'users', name: user },
+  ...(record === undefined ? [] : [{ apiGroup: 'auth.platform.io', resource: 'users', name: record }]),
+];
+
+/** Returns an event for the user whom it is about: without the address, the client and the session of the one who did it. */
+function shownToObject(event: AuditEvent, { identity }: Caller): AuditEvent {
+  if (event.user === undefined || event.user.username === identity.name) return event;
+  const { userAgent: _client, session: _session, accessToken: _token, requestID: _request, traceID: _trace, ...shown } = event;
+  return { ...shown, sourceIPs: [] };
+}
 
 interface Pages {
   pageFrom(before: AuditPlace | undefined, left: number): Promise<AuditPage>;

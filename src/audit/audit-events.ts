@@ -1,5 +1,5 @@
 /** Members of an audit line that only some events have. */
-export type AuditField = 'actor' | 'target' | 'code' | 'reason' | 'issuer' | 'session' | 'members' | 'access';
+export type AuditField = 'actor' | 'target' | 'code' | 'reason' | 'issuer' | 'session' | 'members' | 'access' | 'question';
 
 /** Verb, and a resource of auth.platform.io. */
 export type AuditAction = `${string} ${string}`;
@@ -168,7 +168,12 @@ export const auditEvents = {
     when: 'A terminal, attached container or forwarded port begins (`Begin`) or ends (`End`).',
     fields: ['actor', 'reason', 'session'],
   },
-  AuditExported: { action: 'list audits', when: 'A caller reads the audit as a stream.', fields: ['actor', 'code'] },
+  AuditExported: { action: 'list audits', when: 'A caller reads the audit as a stream.', fields: ['actor', 'code', 'question'] },
+  AuditRead: {
+    action: 'list audits',
+    when: 'A caller reads audit events of others: at most each 5 minutes for the same `question`, whatever its period.',
+    fields: ['actor', 'code', 'question'],
+  },
   CpuProfileTaken: { action: 'create cpuprofiles', when: 'A caller records a CPU profile of a replica.', fields: ['actor', 'code'] },
   AccessDenied: { when: 'The service itself denies a caller an operation.', fields: [...byUser, 'code'] },
 } as const satisfies Record<string, DeclaredEvent>;

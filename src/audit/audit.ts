@@ -35,6 +35,8 @@ interface AuditFields {
   session: { path: string; bytesSent?: number; bytesReceived?: number };
   /** Members that were added or removed: their number, and the first names. */
   members: MemberChange;
+  /** Conditions of a question about the audit, as a query. */
+  question: string;
   /** Access that an AccessRequest is about. */
   access: { requester: string; policy: string; role: string; namespaces?: readonly string[]; until?: string };
 }
@@ -99,7 +101,7 @@ export class Audit {
 
   #write(event: AuditEvent): void {
     const { write, onEvent, events, keep, log, now } = this.#options;
-    const { audit, requestId, actor, source, userAgent, target, outcome, code, reason, issuer, session, members, access } = event;
+    const { audit, requestId, actor, source, userAgent, target, outcome, code, reason, issuer, session, members, access, question } = event;
     const time = now();
     const traceID = currentTraceID();
     const line = {
@@ -118,6 +120,7 @@ export class Audit {
       session,
       members,
       access,
+      question,
     };
     onEvent?.(event);
     keep?.(event, { time, traceID });

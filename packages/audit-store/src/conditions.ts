@@ -1,4 +1,4 @@
-import type { ExpressionBuilder } from 'kysely';
+import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
 import type { AuditFilter } from './store.ts';
 import { stored, type Tables } from './tables.ts';
 
@@ -20,15 +20,18 @@ export const columnOf = {
 } as const satisfies Partial<Record<keyof AuditFilter, keyof Tables['events']>>;
 
 /** Returns the condition that an event has all values and times of a filter. */
-export const hasAll = (filter: AuditFilter) => (eb: ExpressionBuilder<Tables, 'events'>) => {
-  const { auditID, from, to } = filter;
-  return eb.and([
-    ...Object.entries(columnOf).flatMap(([name, column]) => {
-      const value = filter[name as keyof typeof columnOf];
-      return value === undefined ? [] : [eb(column, '=', stored(value))];
-    }),
-    ...(auditID === undefined ? [] : [eb('id', '=', stored(auditID))]),
-    ...(from === undefined ? [] : [eb('time', '>=', from)]),
-    ...(to === undefined ? [] : [eb('time', '<', to)]),
-  ]);
-};
+export const hasAll =
+  (filter: AuditFilter) =>
+  (eb: ExpressionBuilder<Tables, 'events'>): Expression<SqlBool> => {
+    const { auditID, from, to, anyOf } = filter;
+    return eb.and([
+      ...Object.entries(columnOf).flatMap(([name, column]) => {
+        const value = filter[name as keyof typeof columnOf];
+        return value === undefined ? [] : [eb(column, '=', stored(value))];
+      }),
+      ...(auditID === undefined ? [] : [eb('id', '=', stored(auditID))]),
+      ...(from === undefined ? [] : [eb('time', '>=', from)]),
+      ...(to === undefined ? [] : [eb('time', '<', to)]),
+      ...(anyOf === undefined ? [] : [eb.or(anyOf.map((one) => hasAll(one)(eb)))]),
+    ]);
+  };

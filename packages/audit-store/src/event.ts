@@ -77,6 +77,10 @@ export const auditEvent = z
     accessToken: z.string().optional().describe('Id of the access token.'),
     changes: z.array(change).optional(),
     access: access.optional(),
+    question: z
+      .string()
+      .optional()
+      .describe('Conditions of a question about the audit, as a query; without its period, unless it is an export.'),
     members: z
       .object({ added: z.int(), removed: z.int(), names: z.array(z.string()) })
       .optional()

@@ -22,14 +22,18 @@ const columns = Object.values(columnOf);
 /** Returns the key of a value: 48 bits of its hash. Rows are compared again, because two values may share a key. */
 const keyOf = (column: Column, value: string): number => hash('sha256', `${column}\0${value}`, 'buffer').readUIntBE(0, 6);
 
-/** Returns the keys of the values that a filter asks for. */
-function keysOf(filter: AuditFilter): number[] {
-  const asked = Object.entries(columnOf).map(([name, column]) => ({ column, value: filter[name as keyof typeof columnOf] }));
-  return [...new Set(asked.flatMap(({ column, value }) => (value === undefined ? [] : [keyOf(column, stored(value))])))];
+/** Returns the keys of the values that a filter asks for: an event has all keys of one line. */
+function keysOf({ anyOf = [{}], ...values }: AuditFilter): number[][] {
+  return anyOf.map((one) => {
+    const asked = [values, one].flatMap((filter) =>
+      Object.entries(columnOf).map(([name, column]) => ({ column, value: filter[name as keyof typeof columnOf] })),
+    );
+    return [...new Set(asked.flatMap(({ column, value }) => (value === undefined ? [] : [keyOf(column, stored(value))])))];
+  });
 }
 
 /** True if the filter asks for a value, and not for a time alone: the index of times answers that. */
-export const asksForValue = (filter: AuditFilter): boolean => keysOf(filter).length > 0;
+export const asksForValue = (filter: AuditFilter): boolean => keysOf(filter).every((keys) => keys.length > 0);
 
 /** Returns the places as numbers of 16 bits, or as a bit for each event where that is shorter. */
 function postingOf(places: readonly number[], size: number): Buffer {
@@ -174,11 +178,11 @@ async function* placesOf(
   const nextOf = (index: number) => segments[index]?.newest ?? Number.NEGATIVE_INFINITY;
   const rest = db.selectFrom('events').select(['sequence', 'time']).where(hasAll(filter)).where('sequence', '>', through);
   yield { places: await rest.execute(), next: nextOf(0) };
-  const keys = keysOf(filter);
+  const lines = keysOf(filter);
   const { first, growth, last } = blockSizes;
   for (let begin = 0, size = first; begin < segments.length; begin += size, size = Math.min(size * growth, last)) {
     const block = segments.slice(begin, begin + size);
-    const places = await placesIn(db, block, keys);
+    const places = await placesIn(db, block, lines);
     for (const [index, segment] of block.entries()) yield { places: places.get(segment.first) ?? [], next: nextOf(begin + index + 1) };
   }
 }
@@ -192,16 +196,24 @@ async function segmentsOf(db: Kysely<Tables>, { from, to, through, before }: Seg
   return await query.orderBy('newest', 'desc').orderBy('first', 'desc').execute();
 }
 
-/** Returns the places of the events that have all keys, for each segment that has some. */
-async function placesIn(db: Kysely<Tables>, segments: readonly Segment[], keys: readonly number[]): Promise<Map<number, AuditPlace[]>> {
+/** Returns the places of the events that have all keys of one line, for each segment that has some. */
+async function placesIn(
+  db: Kysely<Tables>,
+  segments: readonly Segment[],
+  lines: readonly (readonly number[])[],
+): Promise<Map<number, AuditPlace[]>> {
   const firsts = segments.map(({ first }) => first);
+  const keys = [...new Set(lines.flat())];
   const postings = await db.selectFrom('postings').selectAll().where('segment', 'in', firsts).where('key', 'in', keys).execute();
   const ofSegment = Map.groupBy(postings, ({ segment }) => segment);
   const places = new Map<number, number[]>();
   for (const { first, last } of segments) {
-    const found = (ofSegment.get(first) ?? []).map((posting) => posting.places);
-    const common = found.length < keys.length ? [] : commonPlaces(found, last - first + 1);
-    if (common.length > 0) places.set(first, common);
+    const found = new Map((ofSegment.get(first) ?? []).map((posting) => [posting.key, posting.places]));
+    const ofLines = lines.flatMap((line) => {
+      const ofLine = line.flatMap((key) => found.get(key) ?? []);
+      return ofLine.length < line.length ? [] : commonPlaces(ofLine, last - first + 1);
+    });
+    if (ofLines.length > 0) places.set(first, [...new Set(ofLines)]);
   }
   if (places.size === 0) return new Map();
   const timed = await db

@@ -4,8 +4,7 @@ import { type AuditEvent, auditEvent } from './event.ts';
 const equal = () => z.string().optional();
 const milliseconds = () => z.int().optional();
 
-/** Conditions that all hold. Each value is compared as it is. An unknown condition is refused: ignoring it would show more events. */
-export const auditFilter = z.strictObject({
+const values = z.strictObject({
   auditID: equal(),
   cluster: equal(),
   actor: equal().describe('User who did it, not the one as whom it was done.'),
@@ -22,6 +21,11 @@ export const auditFilter = z.strictObject({
   outcome: auditEvent.shape.outcome.optional(),
   from: milliseconds().describe('Milliseconds since the epoch, inclusive.'),
   to: milliseconds().describe('Milliseconds since the epoch, exclusive.'),
+});
+
+/** Conditions that all hold. Each value is compared as it is. An unknown condition is refused: ignoring it would show more events. */
+export const auditFilter = values.extend({
+  anyOf: z.array(values).min(1).max(8).optional().describe('Conditions of which at least one holds, too.'),
 });
 
 export type AuditFilter = z.output<typeof auditFilter>;

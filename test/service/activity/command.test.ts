@@ -109,7 +109,7 @@ describe('kubectl atrium audit', () => {
     expect(await ids('--object', 'secrets./db')).to.deep.equal(['e3']);
     expect(await ids('--object', 'deployments.apps')).to.deep.equal(['e1', 'e2']);
     expect(await ids('--failed')).to.deep.equal(['e2']);
-    expect(await ids('--since', '30m')).to.deep.equal(['LoginSucceeded', 'LoginSucceeded']);
+    expect(await ids('--since', '30m', '--verb', 'create')).to.deep.equal(['LoginSucceeded', 'LoginSucceeded']);
   });
 
   it('prints CSV of all events of a question, the newest first, and no control characters', async () => {

@@ -82,7 +82,8 @@ describe('checkpoints of the audit', () => {
   });
 
   it('stay valid after the key was rotated', async () => {
-    const { signed, keys } = await checkpointAt(3);
+    // The question of the test before is the fourth event.
+    const { signed, keys } = await checkpointAt(4);
     const path = `/api/v1/namespaces/${serviceNamespace}/secrets/atrium-keys`;
     const secret = (await service.kubernetes.call('GET', path)).body as { data: Record<string, string> };
     const stored = JSON.parse(Buffer.from(secret.data['audit.jwks'] ?? '', 'base64').toString()) as { keys: object[] };
@@ -91,12 +92,12 @@ describe('checkpoints of the audit', () => {
     const data = { ...secret.data, 'audit.jwks': Buffer.from(rotated).toString('base64') };
     expect((await service.kubernetes.call('PUT', path, { ...secret, data })).status).to.equal(200);
     await create('after-rotation');
-    const newer = await checkpointAt(4);
+    const newer = await checkpointAt(5);
     expect(newer.keys).to.have.length(2);
     expect(newer.items.map((item) => item.signed)).to.include(signed);
     expect(await verifiedCheckpoint(newer.signed, keys)).to.equal(undefined);
-    expect(await verifiedCheckpoint(newer.signed, newer.keys)).to.include({ sequence: 4 });
-    expect(await verifiedCheckpoint(signed, newer.keys)).to.include({ sequence: 3 });
+    expect(await verifiedCheckpoint(newer.signed, newer.keys)).to.include({ sequence: 5 });
+    expect(await verifiedCheckpoint(signed, newer.keys)).to.include({ sequence: 4 });
     expect(JSON.stringify(newer.keys)).not.to.include('"d"');
   });
 
@@ -105,18 +106,18 @@ describe('checkpoints of the audit', () => {
     await copyFile(service.databaseFile, `${service.databaseFile}.old`);
     await service.startStore();
     await create('lost');
-    await checkpointAt(5);
+    await checkpointAt(6);
     await service.stopStore();
     await copyFile(`${service.databaseFile}.old`, service.databaseFile);
     await service.startStore();
-    const missing = 'event 5 of the audit, which has a signed checkpoint, is missing in the store';
+    const missing = 'event 6 of the audit, which has a signed checkpoint, is missing in the store';
     expect(await eventually(check, (line) => line?.includes('missing in the store') === true)).to.equal(
       `[-]auditCheckpoints failed (not critical): ${missing}`,
     );
     await create('another');
     const other = missing.replace('missing', 'another one');
     expect(await eventually(check, (line) => line?.includes('another one') === true)).to.include(other);
-    expect((await list()).items.at(-1)).to.include({ sequence: 5 });
+    expect((await list()).items.at(-1)).to.include({ sequence: 6 });
     expect(service.logLines.some((line) => line.includes('"level":"error"') && line.includes(missing))).to.equal(true);
   });
 
@@ -131,7 +132,7 @@ describe('checkpoints of the audit', () => {
     };
     expect(await eventually(put, (status) => status === 200)).to.equal(200);
     expect(await eventually(check, (line) => line?.includes('lacks') === true)).to.include(
-      'the Lease atrium-audit lacks the checkpoint at event 5, which the store knows',
+      'the Lease atrium-audit lacks the checkpoint at event 6, which the store knows',
     );
     expect((await list()).items).to.deep.equal([]);
   });

@@ -1,3 +1,4 @@
+import { auditPage } from '@atrium/audit-store/store.ts';
 import { expect } from 'chai';
 import { auditEventList } from '../../../src/activity/schema.ts';
 import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
@@ -61,21 +62,22 @@ export function itRemovesExpiredEvents(databaseSettings: () => Promise<object> =
   const service = forSuite(async () =>
     withAuditStore({ config: { audit: { checkpointInterval: '1s' } } }, { ...(await databaseSettings()), retention }),
   );
+  const ask = async (path: string, body: object) => {
+    const headers = { 'content-type': 'application/json', authorization: `Bearer ${await service.accountToken('atrium-audit-store')}` };
+    return fetch(`${service.storeURL}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+  };
+  /** Asks the store itself: a question to the service would be an event of its own. */
   const query = async () => {
-    const response = await service.request('/auth/v1/audit?resource=widgets', { as: 'admin' });
-    return auditEventList.parse(await response.json()).items.map(({ auditID }) => auditID);
+    const response = await ask('/v1/queries', { filter: { resource: 'widgets' }, limit: 10 });
+    return auditPage.parse(await response.json()).events.map(({ auditID }) => auditID);
   };
   const append = async (...events: [auditID: string, daysOld: number][]) => {
     const parts = { cluster: 'local', source: 'door', verb: 'get', sourceIPs: [], outcome: 'success' };
-    const headers = {
-      'content-type': 'application/json',
-      authorization: `Bearer ${await service.accountToken('atrium-audit-store')}`,
-    };
     const body = events.map(([auditID, days]) => ({
       ...{ ...parts, auditID, objectRef: { apiGroup: '', resource: 'widgets' } },
       requestReceivedTimestamp: new Date(Date.now() - days * 86_400_000).toISOString(),
     }));
-    const answer = await fetch(`${service.storeURL}/v1/events`, { method: 'POST', headers, body: JSON.stringify({ events: body }) });
+    const answer = await ask('/v1/events', { events: body });
     expect(answer.status).to.equal(204);
   };
 

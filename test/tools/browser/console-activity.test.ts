@@ -149,7 +149,7 @@ describe('the history of an object for a user who may not list audits', () => {
 
   it('shows that it has the changes of the caller alone', async () => {
     await page.goto(`${demo.url}/r/apps/v1/deployments/ns/shop/storefront/history`);
-    await page.getByText('This list has what you did yourself.').waitFor();
+    await page.getByText('This list has your own actions, and the actions of others').waitFor();
     await page.getByText('You have not changed this object').waitFor();
   });
 });

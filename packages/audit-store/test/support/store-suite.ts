@@ -127,6 +127,9 @@ export function itIsAnAuditStore(makeDatabase: () => Promise<TestDatabase>): voi
     for (const [name, value] of Object.entries(filters)) expect(await ids({ [name]: value }, { limit: 9 }), name).to.deep.equal(['e2']);
     expect(await ids(filters, { limit: 9 })).to.deep.equal(['e2']);
     expect(await ids({ auditID: 'e2' }, { limit: 9 })).to.deep.equal(['e2']);
+    expect(await ids({ anyOf: [{ actor: 'noa' }, { verb: 'patch', name: 'storefront' }] }, { limit: 9 })).to.deep.equal(['e2', 'e1']);
+    expect(await ids({ verb: 'delete', anyOf: [{ requester: 'jo' }, { name: 'storefront' }] }, { limit: 9 })).to.deep.equal(['e2']);
+    expect(await ids({ anyOf: [{ verb: 'patch', actor: 'noa' }, { name: 'none' }] }, { limit: 9 })).to.deep.equal([]);
     expect(await ids({ to: filters.from }, { limit: 9 })).to.deep.equal(['e1']);
     expect(await ids({ outcome: 'success' }, { limit: 9 })).to.deep.equal(['e1']);
   });
@@ -179,7 +182,8 @@ export function itIsAnAuditStore(makeDatabase: () => Promise<TestDatabase>): voi
     );
     const order = new Map(events.map(({ auditID }, index) => [auditID, index]));
     const timeOf = ({ requestReceivedTimestamp }: AuditEvent) => Date.parse(requestReceivedTimestamp);
-    const has = (event: AuditEvent, { actor, verb, namespace, name, outcome, from, to }: AuditFilter) =>
+    const has = (event: AuditEvent, { actor, verb, namespace, name, outcome, from, to, anyOf = [{}] }: AuditFilter): boolean =>
+      (anyOf.length === 1 || anyOf.some((one) => has(event, one))) &&
       [
         [actor, event.user?.username],
         [verb, event.verb],
@@ -199,6 +203,8 @@ export function itIsAnAuditStore(makeDatabase: () => Promise<TestDatabase>): voi
       ...namespaces.map((namespace) => ({ namespace, outcome: 'failure' }) as const),
       { actor: 'ada', from: start + 20_000, to: start + 90_000 },
       { verb: 'patch', namespace: 'shop', actor: 'noa', outcome: 'success', to: start + 60_000 },
+      { outcome: 'failure', anyOf: [{ actor: 'ada', verb: 'patch' }, { name: 'pod-7' }, { actor: 'nobody' }] },
+      { anyOf: [{ actor: 'ada' }, { namespace: 'shop', from: start + 50_000 }, { actor: 'ada', name: 'pod-3' }] },
       { name: 'pod-3', actor: 'nobody' },
       { actor: 'nobody' },
     ];

@@ -38,6 +38,8 @@ const ofService = [
   'AccessRequested',
   'AccessTokenCreated',
   'AccessTokenDeleted',
+  'AuditExported',
+  'AuditRead',
   'BreakGlassReviewed',
   'BreakGlassUsed',
   'CertificateIssued',

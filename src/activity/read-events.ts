@@ -1,0 +1,34 @@
+import { type Caller, callerKey } from '@atrium/http/caller.ts';
+import { atMost } from '@atrium/http/limits/bounded-cache.ts';
+import type { Context } from 'koa';
+import { LRUCache } from 'lru-cache';
+import { auditCaller } from '../audit/audit.ts';
+import type { Services } from '../services.ts';
+import type { AuditEventList } from './schema.ts';
+
+/** Interval of the events about one question: the page Activity asks it again each ten seconds. */
+const intervalMs = 300_000;
+const maxQuestions = 10_000;
+
+/**
+ * Returns a function that records who asked about events of others. A question is the same for each of its pages and counts, and for any
+ * period. Questions about own events make no event.
+ */
+export function readRecorder({ audit, clock }: Services) {
+  const recorded = new LRUCache<string, true>({ ...atMost(maxQuestions), ttl: intervalMs, ttlResolution: 0, perf: { now: clock } });
+  return (ctx: Context, caller: Caller, scope: AuditEventList['scope'], { from: _from, to: _to, ...values }: Asked): void => {
+    const question = questionText(values);
+    const key = `${callerKey(caller)}\n${question}`;
+    if (scope === 'Own' || recorded.has(key)) return;
+    recorded.set(key, true);
+    audit.record({ ...auditCaller(ctx, caller), audit: 'AuditRead', outcome: 'success', code: 200, question });
+  };
+}
+
+type Asked = Readonly<Record<string, string | undefined>>;
+
+/** Returns conditions as a query, in the order of their names. */
+export function questionText(values: Asked): string {
+  const given = Object.entries(values).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  return new URLSearchParams(given.toSorted(([one], [other]) => (one < other ? -1 : 1))).toString();
+}
