@@ -1,4 +1,5 @@
 /** History of an object: what was done to it through the service, by the console and by programs. */
+import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import type { Request } from '../../service/access-requests/support.ts';
@@ -81,6 +82,14 @@ describe('the page Activity', () => {
     await page.getByText('No event answers this question.').waitFor();
     await press(page, 'Clear the filter');
     await events().getByText('scaled').waitFor();
+  });
+
+  it('saves all events of the question as CSV', async () => {
+    const [file] = await Promise.all([page.waitForEvent('download'), press(page, 'Save all as CSV')]);
+    expect(file.suggestedFilename()).to.equal('audit.csv');
+    const lines = (await readFile(await file.path(), 'utf8')).trimEnd().split('\r\n');
+    expect(lines[0]).to.match(/^"time","user",/);
+    expect(lines.some((line) => line.includes('"viewer@example.com"') && line.includes('"delete"'))).to.equal(true);
   });
 
   it('leads from a bar to the events of its hour, and is free of barriers', async () => {

@@ -12,6 +12,7 @@ import { Button } from '../../ui/button';
 import { Loaded } from '../../ui/loaded';
 import { Empty, Notice, ProblemNotice } from '../../ui/state';
 import { EventTable } from './event-table';
+import { Export } from './export';
 import { Filters } from './filters';
 import { Hours } from './hours';
 import { OwnOnly } from './own-only';
@@ -82,6 +83,7 @@ function Answered({ answer: { newest, hours, conditions, at }, kinds }: { answer
       <Hours hours={hours.items} from={from} to={to} />
       <EventTable label={t('activity.title')} events={newest.items} kinds={kinds} />
       <Older conditions={conditions} after={newest.metadata.continue} kinds={kinds} />
+      <Export conditions={conditions} isOwn={newest.scope === 'Own'} />
     </>
   );
 }
