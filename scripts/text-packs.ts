@@ -10,7 +10,7 @@ import type { Plugin } from 'vite';
 /** Modules that a pack begins with. Their imports belong to it; those of the first page, overlays and the overview end where another pack begins. */
 const entries = {
   first: ['main.tsx'],
-  overlays: ['shell/{keys-help,messages,own-access,palette,password-due,step-up-dialog,why}.tsx'],
+  overlays: ['shell/{keys-help,messages,own-access,palette,password-due,step-up-dialog,why}.tsx', 'shell/follow-own-access.ts'],
   plugins: ['plugins/run.ts'],
   overview: ['pages/overview/*.tsx'],
   people: ['pages/!(access|activity|cluster|explorer|overview|requests)/*.tsx'],

@@ -5,7 +5,7 @@ import { followSet } from '../api/live-set';
 import { inOneTab } from '../api/one-tab';
 import { type AccessRequest, inbox, isActive, isUnreviewed, ownRequests, placeOf } from '../app/own-requests';
 import { refreshRights } from '../app/rights';
-import { type Key, t } from '../text/text';
+import { type Key, loadTexts, t } from '../text/text';
 import { toast } from '../ui/toast';
 
 const limit = 200;
@@ -24,9 +24,14 @@ function tellChanges(before: readonly AccessRequest[], now: readonly AccessReque
   const ended = [...old.values()].filter(({ metadata }) => !current.has(metadata.uid));
   const waited = new Set(before.filter((one) => !isRefused(one)).map(({ metadata }) => metadata.uid));
   const refused = now.filter((one) => isRefused(one) && waited.has(one.metadata.uid));
-  for (const one of begun) toastOf('ok', 'ownAccess.begun', one);
-  for (const one of ended) toastOf('info', 'ownAccess.ended', one);
-  for (const one of refused) toastOf('bad', 'ownAccess.refused', one);
+  if (begun.length + ended.length + refused.length > 0)
+    void loadTexts('overlays')
+      .catch(() => undefined)
+      .then(() => {
+        for (const one of begun) toastOf('ok', 'ownAccess.begun', one);
+        for (const one of ended) toastOf('info', 'ownAccess.ended', one);
+        for (const one of refused) toastOf('bad', 'ownAccess.refused', one);
+      });
   // The phase of the request changes before its RBAC does.
   if (begun.length + ended.length > 0) for (const ms of refreshedAfterMs) setTimeout(refreshRights, ms);
 }
