@@ -8,7 +8,7 @@ import type { AuditEventList } from './schema.ts';
 
 /** Interval of the events about one question: the page Activity asks it again each ten seconds. */
 const intervalMs = 300_000;
-const maxQuestions = 10_000;
+const maxQuestions = 1_000;
 
 /**
  * Returns a function that records who asked about events of others. A question is the same for each of its pages and counts, and for any
