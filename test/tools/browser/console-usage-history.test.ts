@@ -1,6 +1,6 @@
 /** CPU and memory over time in the console, from the last hour of metrics. */
 import { expect } from 'chai';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { eventually } from '../../support/cluster-admin.ts';
 import { barriers } from './axe.ts';
 import { loggedIn } from './demo.ts';
@@ -19,16 +19,18 @@ interface Restarted {
 
 describe('usage over time in the console', () => {
   const { demo, page } = loggedIn('admin', '/');
+  /** Sections above it that load later push it out of view again, and a chart is drawn in view. */
+  const scrollTo = (place: Locator, shown: Locator, count: number) =>
+    eventually(
+      async () => {
+        await place.scrollIntoViewIfNeeded();
+        return shown.count();
+      },
+      (found) => found === count,
+    );
   const open = async (path: string) => {
     await page.goto(`${demo.url}${path}`);
-    // Sections above it that load later push it out of view again, and a chart is drawn in view.
-    await eventually(
-      async () => {
-        await section(page).scrollIntoViewIfNeeded();
-        return charts(page).count();
-      },
-      (count) => count === 2,
-    );
+    await scrollTo(section(page), charts(page), 2);
   };
   /** Counts the pixels of a chart that are not empty. */
   const drawn = () =>
@@ -71,12 +73,12 @@ describe('usage over time in the console', () => {
     await page.goto(demo.url);
     await page.getByRole('link', { name: 'cluster-admin' }).or(page.getByText('cluster-admin')).first().waitFor();
     expect(asked).to.equal(0);
-    await page.getByRole('link', { name: /^Atrium / }).scrollIntoViewIfNeeded();
-    await charts(page).nth(1).waitFor();
+    await page.setViewportSize({ width: 1280, height: 720 });
+    await scrollTo(page.getByRole('link', { name: /^Atrium / }), section(page), 1);
+    await scrollTo(section(page), charts(page), 2);
     for (const text of [/^Usage: [\d.]+m?$/, /^Requests now: [\d.]+m?$/, /^Limits now: [\d.]+m?$/, 'Allocatable now: 12'])
       await section(page).getByText(text).first().waitFor();
     expect(await barriers(page)).to.deep.equal([]);
-    await page.setViewportSize({ width: 1280, height: 720 });
   });
 
   it('has the requests and limits of all pods of a namespace', async () => {
