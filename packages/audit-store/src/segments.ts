@@ -32,8 +32,9 @@ function keysOf({ anyOf = [{}], ...values }: AuditFilter): number[][] {
   });
 }
 
-/** True if the filter asks for a value, and not for a time alone: the index of times answers that. */
-export const asksForValue = (filter: AuditFilter): boolean => keysOf(filter).every((keys) => keys.length > 0);
+/** True if the filter asks for a value. Other indexes answer a question for an id, or for a time alone. */
+export const asksForValue = (filter: AuditFilter): boolean =>
+  filter.auditID === undefined && keysOf(filter).every((keys) => keys.length > 0);
 
 /** Returns the places as numbers of 16 bits, or as a bit for each event where that is shorter. */
 function postingOf(places: readonly number[], size: number): Buffer {
