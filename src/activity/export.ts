@@ -33,6 +33,7 @@ const columns: Readonly<Record<string, (event: AuditEvent) => Cell>> = {
   requester: ({ access }) => access?.requester,
   role: ({ access }) => access?.role,
   until: ({ access }) => access?.until,
+  question: ({ question }) => question,
   sourceIPs: ({ sourceIPs }) => sourceIPs.join(' '),
   userAgent: ({ userAgent }) => userAgent,
   session: ({ session }) => session,

@@ -11,24 +11,34 @@ const intervalMs = 300_000;
 const maxQuestions = 1_000;
 
 /**
- * Returns a function that records who asked about events of others. A question is the same for each of its pages and counts, and for any
- * period. Questions about own events make no event.
+ * Returns a function that records who asked about events of others, and returns the answer. A question is the same for each of its pages
+ * and counts, and for any period. Questions about own events make no event.
  */
 export function readRecorder({ audit, clock }: Services) {
   const recorded = new LRUCache<string, true>({ ...atMost(maxQuestions), ttl: intervalMs, ttlResolution: 0, perf: { now: clock } });
-  return (ctx: Context, caller: Caller, scope: AuditEventList['scope'], { from: _from, to: _to, ...values }: Asked): void => {
-    const question = questionText(values);
+  return <Answer extends Pick<AuditEventList, 'scope'>>(
+    { ctx, caller }: { ctx: Context; caller: Caller },
+    { from: _from, to: _to, ...asked }: Asked,
+    answer: Answer,
+  ): Answer => {
+    const question = questionText(asked);
     const key = `${callerKey(caller)}\n${question}`;
-    if (scope === 'Own' || recorded.has(key)) return;
+    if (answer.scope === 'Own' || recorded.has(key)) return answer;
     recorded.set(key, true);
     audit.record({ ...auditCaller(ctx, caller), audit: 'AuditRead', outcome: 'success', code: 200, question });
+    return answer;
   };
 }
 
-type Asked = Readonly<Record<string, string | undefined>>;
+type Asked = Readonly<Record<string, string | number | undefined>>;
 
-/** Returns conditions as a query, in the order of their names. */
-export function questionText(values: Asked): string {
-  const given = Object.entries(values).filter((entry): entry is [string, string] => entry[1] !== undefined);
+/** Parameters of a question that are no conditions. */
+const notConditions = ['by', 'continue', 'format', 'limit'];
+
+/** Returns the conditions of a question as a query, in the order of their names. */
+export function questionText(asked: Asked): string {
+  const given = Object.entries(asked).flatMap(([name, value]): [string, string][] =>
+    value === undefined || notConditions.includes(name) ? [] : [[name, String(value)]],
+  );
   return new URLSearchParams(given.toSorted(([one], [other]) => (one < other ? -1 : 1))).toString();
 }

@@ -15,7 +15,7 @@ const refusals = {
 
 export const activityOperations = (services: Services, service: ActivityService): Operation[] => {
   const { audit } = services;
-  const recordRead = readRecorder(services);
+  const recorded = readRecorder(services);
   return [
     operation({
       id: 'ListAuditEvents',
@@ -32,11 +32,9 @@ export const activityOperations = (services: Services, service: ActivityService)
         200: { description: 'The events, and whose they are.', content: { 'application/json': auditEventList } },
         ...refusals,
       },
-      async handle({ ctx, caller, query, signal }) {
-        const list = await service.list(query, caller, signal);
-        const { limit: _limit, continue: _place, ...conditions } = query;
-        recordRead(ctx, caller, list.scope, conditions);
-        ctx.body = list;
+      async handle(request) {
+        const { ctx, caller, query, signal } = request;
+        ctx.body = recorded(request, query, await service.list(query, caller, signal));
       },
     }),
     operation({
@@ -55,11 +53,9 @@ export const activityOperations = (services: Services, service: ActivityService)
         ...refusals,
         400: { description: 'A parameter is no valid value, or `by` is missing.' },
       },
-      async handle({ ctx, caller, query, signal }) {
-        const counts = await service.count(query, caller, signal);
-        const { by: _by, ...conditions } = query;
-        recordRead(ctx, caller, counts.scope, conditions);
-        ctx.body = counts;
+      async handle(request) {
+        const { ctx, caller, query, signal } = request;
+        ctx.body = recorded(request, query, await service.count(query, caller, signal));
       },
     }),
     operation({
@@ -80,10 +76,8 @@ export const activityOperations = (services: Services, service: ActivityService)
       },
       async handle({ ctx, caller, query, signal }) {
         const { lines, scope, mediaType } = await service.export(query, caller, signal);
-        const { format, limit: _limit, ...conditions } = query;
-        const question = questionText(conditions);
-        audit.record({ ...auditCaller(ctx, caller), audit: 'AuditExported', outcome: 'success', code: 200, question });
-        ctx.attachment(`${scope === 'Own' ? 'own-' : ''}audit.${format}`);
+        audit.record({ ...auditCaller(ctx, caller), audit: 'AuditExported', outcome: 'success', code: 200, question: questionText(query) });
+        ctx.attachment(`${scope === 'Own' ? 'own-' : ''}audit.${query.format}`);
         ctx.set('Content-Type', mediaType);
         ctx.body = lines;
       },
@@ -100,10 +94,9 @@ export const activityOperations = (services: Services, service: ActivityService)
         200: { description: 'The event.', content: { 'application/json': auditEvent } },
         404: { description: 'No such event exists, or the caller may not see it.' },
       },
-      async handle({ ctx, caller, params: { id }, signal }) {
-        const { scope, event } = await service.get(id, caller, signal);
-        recordRead(ctx, caller, scope, { auditID: id });
-        ctx.body = event;
+      async handle(request) {
+        const { ctx, caller, params, signal } = request;
+        ctx.body = recorded(request, { auditID: params.id }, await service.get(params.id, caller, signal)).event;
       },
     }),
   ];

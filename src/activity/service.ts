@@ -108,7 +108,7 @@ export class ActivityService {
       requestID: request,
       from: from === undefined ? undefined : Date.parse(from),
       to: to === undefined ? undefined : Date.parse(to),
-      ...(scope === 'Own' && { anyOf: ownEvents(caller) }),
+      ...(scope === 'Own' && { anyOf: asksForHidden(conditions) ? [{ actor: caller.identity.name }] : ownEvents(caller) }),
     };
     const shown = (event: AuditEvent) => (scope === 'Own' ? shownToObject(event, caller) : event);
     return { store, scope, filter, shown };
@@ -124,6 +124,9 @@ export class ActivityService {
 }
 
 const timeText = (time: number): string => new Date(time).toISOString();
+
+/** Reports whether a question asks for a member that users see at their own events alone: its answer would tell the member. */
+const asksForHidden = ({ session, request }: AuditConditions): boolean => session !== undefined || request !== undefined;
 
 /** Returns conditions for what a user did, and for what was done to the user's record, access or name. */
 const ownEvents = ({ identity: { name: user }, user: record }: Caller): NonNullable<AuditFilter['anyOf']> => [

@@ -48,6 +48,18 @@ export async function appendEvents({ db, begin, segmentSize }: EventDatabase, ev
   });
 }
 
+/** Replaces the numbers of a table. */
+export async function replaceNumbers({ db, begin }: EventDatabase, table: 'checkpoints' | 'exports', numbers: readonly number[]) {
+  await db.transaction().execute(async (transaction) => {
+    await begin(transaction);
+    await transaction.deleteFrom(table).execute();
+    await transaction
+      .insertInto(table)
+      .values(numbers.map((sequence) => ({ sequence })))
+      .execute();
+  });
+}
+
 /** Makes the segments of events from before there were segments. */
 export async function indexEvents({ db, begin, segmentSize }: EventDatabase): Promise<void> {
   const makeNext = async (transaction: Transaction<Tables>) => {

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import type { Checkpoint } from './chain.ts';
-import { type EventDatabase, newestEvent } from './queries.ts';
+import { type EventDatabase, newestEvent, replaceNumbers } from './queries.ts';
 import { removeSegments } from './segments.ts';
 import type { AuditRetention, ChainPart, Proposal } from './store.ts';
 import { membersOf, type Tables } from './tables.ts';
@@ -32,7 +32,7 @@ export async function proposeCheckpoints(
   const { db } = database;
   let newest = await newestKept(db);
   if (kept.length > 0 && Math.max(...kept) >= (newest ?? 0)) {
-    await rememberKept(database, kept);
+    await replaceNumbers(database, 'checkpoints', kept);
     newest = Math.max(...kept);
   }
   const ends = await endsOf(db);
@@ -43,17 +43,6 @@ export async function proposeCheckpoints(
     ...(ends && { end: await checkpointAt(db, ends.newest, { ends, now }) }),
     ...(ends && through !== undefined && { cut: await checkpointAt(db, through, { ends, now }) }),
   };
-}
-
-async function rememberKept({ db, begin }: EventDatabase, kept: readonly number[]): Promise<void> {
-  await db.transaction().execute(async (transaction) => {
-    await begin(transaction);
-    await transaction.deleteFrom('checkpoints').execute();
-    await transaction
-      .insertInto('checkpoints')
-      .values(kept.map((sequence) => ({ sequence })))
-      .execute();
-  });
 }
 
 async function newestKept(db: Kysely<Tables>): Promise<number | undefined> {

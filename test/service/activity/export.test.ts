@@ -106,6 +106,12 @@ describe('the export of audit events', () => {
     expect(cells[titles.indexOf('changes')]).to.equal('spec.replicas: 0 to 3, spec.replicas: to 2');
   });
 
+  it('has the question of an event about an export', async () => {
+    await server.auditStore.append([anEvent(4_001, { verb: 'list', question: 'verb=get&name=db' })]);
+    const [titles = [], cells = []] = cellsOf((await exported({ verb: 'list', request: 'r4001', format: 'csv' })).text);
+    expect(cells[titles.indexOf('question')]).to.equal('verb=get&name=db');
+  });
+
   it('has hostile texts as single cells of text, and as they are in lines of JSON', async () => {
     const hostile: Record<string, string> = {
       '=HYPERLINK("http://evil")': `'=HYPERLINK("http://evil")`,

@@ -149,4 +149,16 @@ describe('readers of the audit', () => {
     );
     expect(asked.filter(([by]) => by === noa)).to.deep.equal([]);
   });
+
+  it('find their own actions alone by a session or request: an answer would tell those of another user', async () => {
+    for (const hidden of ['session=s-ada', 'request=r1']) {
+      expect((await list(auditor, `?${hidden}&event=PasswordReset`)).items.map(({ auditID }) => auditID)).to.deep.equal(['reset']);
+      expect((await list(user, `?${hidden}`)).items).to.deep.equal([]);
+      const counted = auditCounts.parse(JSON.parse((await read(user, `/counts?by=verb&${hidden}`)).body));
+      expect(counted).to.deep.include({ scope: 'Own', total: 0 });
+      expect((await read(user, `/export?${hidden}`)).body).to.equal('');
+    }
+    const login = (await list(user, '?event=LoginSucceeded')).items[0] ?? expect.fail('no login');
+    expect((await list(user, `?request=${login.requestID}`)).items).to.deep.include(login);
+  });
 });
