@@ -2,6 +2,7 @@ import { Kysely, PostgresDialect, sql } from 'kysely';
 import { Pool, type PoolConfig, types } from 'pg';
 import { migrate } from './migrations.ts';
 import { type EventDatabase, indexEvents } from './queries.ts';
+import { usualSegmentSize } from './segments.ts';
 import { SqlStore } from './sql-store.ts';
 import type { Tables } from './tables.ts';
 
@@ -27,7 +28,7 @@ export class PostgresStore extends SqlStore {
    * @param onIdleError called when a connection breaks while nothing uses it; the next call connects again
    * @throws Error if the server cannot be reached, or the schema cannot be brought up to date
    */
-  static async open(server: PostgresServer, onIdleError: (error: Error) => void, segmentSize?: number): Promise<PostgresStore> {
+  static async open(server: PostgresServer, onIdleError: (error: Error) => void, segmentSize = usualSegmentSize): Promise<PostgresStore> {
     // Numbers of 64 bits arrive as text; times and sequences fit into a double.
     const typed = {
       getTypeParser: ((oid: number) => (oid === types.builtins.INT8 ? Number : types.getTypeParser(oid))) as typeof types.getTypeParser,
@@ -42,6 +43,7 @@ export class PostgresStore extends SqlStore {
         sql`select pg_advisory_xact_lock(${writerLock}), set_config('synchronous_commit',
           replace(current_setting('synchronous_commit'), 'off', 'on'), true)`.execute(transaction),
       segmentSize,
+      indexed: 0,
     };
     try {
       await migrate(db, { bigint: 'bigint', bytes: 'bytea' });

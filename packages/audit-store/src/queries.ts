@@ -12,7 +12,9 @@ export interface EventDatabase {
   /** Makes other writers wait until the transaction ends, and the transaction wait for the disk when it ends. */
   begin(transaction: Transaction<Tables>): Promise<unknown>;
   /** Events of a segment of the index. */
-  segmentSize?: number | undefined;
+  segmentSize: number;
+  /** Number through which events are known to be in segments, or removed. */
+  indexed: number;
 }
 
 /** Rows in one statement: SQLite takes 32,766 parameters. */
@@ -23,8 +25,9 @@ export const newestEvent = (db: Kysely<Tables>) =>
   db.selectFrom('events').select(['sequence', 'hash']).orderBy('sequence', 'desc').limit(1).executeTakeFirst();
 
 /** Numbers and inserts the events that are not there yet. Only one transaction at a time appends. */
-export async function appendEvents({ db, begin, segmentSize }: EventDatabase, events: readonly AuditEvent[]): Promise<void> {
-  await db.transaction().execute(async (transaction) => {
+export async function appendEvents(database: EventDatabase, events: readonly AuditEvent[]): Promise<void> {
+  const { db, begin } = database;
+  database.indexed = await db.transaction().execute(async (transaction) => {
     await begin(transaction);
     const newest = await newestEvent(transaction);
     let sequence = newest?.sequence ?? 0;
@@ -44,7 +47,7 @@ export async function appendEvents({ db, begin, segmentSize }: EventDatabase, ev
       });
       if (numbered.length > 0) await transaction.insertInto('events').values(numbered).execute();
     }
-    while (await makeSegment(transaction, sequence, segmentSize));
+    return await makeSegments(transaction, sequence, database);
   });
 }
 
@@ -60,13 +63,28 @@ export async function replaceNumbers({ db, begin }: EventDatabase, table: 'check
   });
 }
 
-/** Makes the segments of events from before there were segments. */
-export async function indexEvents({ db, begin, segmentSize }: EventDatabase): Promise<void> {
+/** Makes the segments for which there are events enough. Returns the number through which events are in segments, or removed. */
+async function makeSegments(
+  transaction: Transaction<Tables>,
+  newest: number,
+  { indexed, segmentSize }: Pick<EventDatabase, 'indexed' | 'segmentSize'>,
+): Promise<number> {
+  if (newest - indexed < segmentSize) return indexed;
+  const made = await makeSegment(transaction, newest, segmentSize);
+  return made === indexed ? indexed : await makeSegments(transaction, newest, { indexed: made, segmentSize });
+}
+
+/** Makes the segments of events from before there were segments, each in a transaction of its own. */
+export async function indexEvents(database: EventDatabase): Promise<void> {
+  const { db, begin, segmentSize } = database;
   const makeNext = async (transaction: Transaction<Tables>) => {
     await begin(transaction);
     return await makeSegment(transaction, (await newestEvent(transaction))?.sequence ?? 0, segmentSize);
   };
-  while (await db.transaction().execute(makeNext));
+  for (let before = -1; before !== database.indexed; ) {
+    before = database.indexed;
+    database.indexed = await db.transaction().execute(makeNext);
+  }
 }
 
 /** Selects the events to which all conditions apply, newest first. */

@@ -10,11 +10,15 @@ import type { AuditFilter, AuditPlace } from './store.ts';
 import { stored, type Tables } from './tables.ts';
 
 /** Events of a segment. A change of this number concerns new segments only. */
-export const segmentSize = 8_192;
+export const usualSegmentSize = 8_192;
 /** Segments whose postings one statement reads: few at first, because most questions end with the newest events. */
 const blockSizes = { first: 4, growth: 4, last: 128 };
-/** Rows of postings in one statement: SQLite takes 32,766 parameters. */
-const postingsAtOnce = 10_000;
+/** Rows of postings of a segment: few, because a row costs a database dozens of bytes beside its values. */
+const buckets = 256;
+/** Bytes before a posting: its key, and its length. */
+const headBytes = 8;
+/** Events that are indexed between two turns of the event loop. */
+const slice = 512;
 
 type Column = (typeof columnOf)[keyof typeof columnOf];
 const columns = Object.values(columnOf);
@@ -46,6 +50,27 @@ function postingOf(places: readonly number[], size: number): Buffer {
   }
   for (const place of places) setBit(bits, place);
   return bits;
+}
+
+const bucketOf = (key: number): number => key % buckets;
+
+/** Returns a posting with its key, as a part of a bucket. */
+function entryOf(key: number, posting: Buffer): Buffer[] {
+  const head = Buffer.alloc(headBytes);
+  head.writeUIntBE(key, 0, 6);
+  head.writeUInt16LE(posting.length, 6);
+  return [head, posting];
+}
+
+/** Returns the posting of a key in a bucket; undefined if no event has it. */
+function postingIn(bucket: Buffer, key: number): Buffer | undefined {
+  for (let at = 0; at < bucket.length; ) {
+    const begin = at + headBytes;
+    const end = begin + bucket.readUInt16LE(at + 6);
+    if (bucket.readUIntBE(at, 6) === key) return bucket.subarray(begin, end);
+    at = end;
+  }
+  return undefined;
 }
 
 const buffered = (bytes: Uint8Array) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -80,44 +105,73 @@ async function lastOfSegments(db: Kysely<Tables>): Promise<number> {
   return (await db.selectFrom('segments').select('last').orderBy('first', 'desc').limit(1).executeTakeFirst())?.last ?? 0;
 }
 
-/** Makes the next segment if there are events enough. The caller is the only writer. Returns whether it did. */
-export async function makeSegment(db: Kysely<Tables>, newest: number, size = segmentSize): Promise<boolean> {
+/**
+ * Makes the next segment if there are events enough. The caller is the only writer.
+ *
+ * @param newest number of the newest event
+ * @returns the number through which events are in segments, or removed
+ */
+export async function makeSegment(db: Kysely<Tables>, newest: number, size: number): Promise<number> {
   const indexed = await lastOfSegments(db);
-  if (newest - indexed < size) return false;
-  const rest = db
-    .selectFrom('events')
-    .select(['sequence', 'time', ...columns])
-    .where('sequence', '>', indexed);
-  const events = await rest.orderBy('sequence').limit(size).execute();
-  const first = events[0]?.sequence ?? newest;
-  if (newest - first + 1 < size) return false;
+  if (newest - indexed < size) return indexed;
+  const after = db.selectFrom('events').select('sequence').where('sequence', '>', indexed);
+  const first = (await after.orderBy('sequence').limit(1).executeTakeFirst())?.sequence ?? newest;
   const last = first + size - 1;
-  const rows = events.filter(({ sequence }) => sequence <= last);
+  if (last > newest) return first - 1;
   const times = Buffer.alloc(size * 8);
-  for (const { sequence, time } of rows) times.writeDoubleLE(time, (sequence - first) * 8);
-  const values = [...placesByKey(rows, first)].map(([key, places]) => ({ segment: first, key, places: postingOf(places, size) }));
-  for (let from = 0; from < values.length; from += postingsAtOnce)
-    await db
-      .insertInto('postings')
-      .values(values.slice(from, from + postingsAtOnce))
-      .execute();
-  const allTimes = rows.map(({ time }) => time);
+  const allTimes: number[] = [];
+  const places = new PlacesByKey();
+  for (let from = first; from <= last; from += slice) {
+    const rows = db
+      .selectFrom('events')
+      .select(['sequence', 'time', ...columns])
+      .where('sequence', '>=', from)
+      .where('sequence', '<', Math.min(from + slice, last + 1));
+    for (const row of await rows.execute()) {
+      times.writeDoubleLE(row.time, (row.sequence - first) * 8);
+      allTimes.push(row.time);
+      places.add(row, row.sequence - first);
+    }
+  }
+  await db.insertInto('postings').values(places.rows(first, size)).execute();
   await db
     .insertInto('segments')
     .values({ first, last, oldest: Math.min(...allTimes), newest: Math.max(...allTimes), times })
     .execute();
-  return true;
+  return last;
 }
 
-/** Returns the places of the events by the keys of their values. */
-function placesByKey(rows: readonly (Pick<Tables['events'], Column> & { sequence: number })[], first: number): Map<number, number[]> {
-  const byKey = new Map<number, number[]>();
-  for (const column of columns)
-    for (const [value, found] of Map.groupBy(rows, (row) => row[column])) {
-      const key = keyOf(column, value);
-      byKey.set(key, [...(byKey.get(key) ?? []), ...found.map(({ sequence }) => sequence - first)]);
+/** Places of the events of a segment by the keys of their values. */
+class PlacesByKey {
+  readonly #keys = new Map<string, number>();
+  readonly #places = new Map<number, number[]>();
+
+  add(row: Pick<Tables['events'], Column>, place: number): void {
+    for (const column of columns) {
+      const places = this.#placesOf(column, row[column]);
+      // Two values of an event may share a key.
+      if (places.at(-1) !== place) places.push(place);
     }
-  return byKey;
+  }
+
+  /** Returns the postings in their buckets. */
+  rows(segment: number, size: number): Tables['postings'][] {
+    const byBucket = Map.groupBy(this.#places, ([key]) => bucketOf(key));
+    return [...byBucket].map(([bucket, entries]) => ({
+      segment,
+      bucket,
+      postings: Buffer.concat(entries.flatMap(([key, places]) => entryOf(key, postingOf(places, size)))),
+    }));
+  }
+
+  #placesOf(column: Column, value: string): number[] {
+    const named = `${column}\0${value}`;
+    const key = this.#keys.get(named) ?? keyOf(column, value);
+    this.#keys.set(named, key);
+    const places = this.#places.get(key) ?? [];
+    this.#places.set(key, places);
+    return places;
+  }
 }
 
 /** Removes the segments whose events are all removed. */
@@ -207,13 +261,15 @@ async function placesIn(
 ): Promise<Map<number, AuditPlace[]>> {
   const firsts = segments.map(({ first }) => first);
   const keys = [...new Set(lines.flat())];
-  const postings = await db.selectFrom('postings').selectAll().where('segment', 'in', firsts).where('key', 'in', keys).execute();
-  const ofSegment = Map.groupBy(postings, ({ segment }) => segment);
+  const asked = db.selectFrom('postings').selectAll().where('segment', 'in', firsts);
+  const rows = await asked.where('bucket', 'in', [...new Set(keys.map(bucketOf))]).execute();
+  const ofSegment = Map.groupBy(rows, ({ segment }) => segment);
   const places = new Map<number, number[]>();
   for (const { first, last } of segments) {
-    const found = new Map((ofSegment.get(first) ?? []).map((posting) => [posting.key, posting.places]));
+    const found = new Map((ofSegment.get(first) ?? []).map(({ bucket, postings }) => [bucket, buffered(postings)]));
+    const ofKey = (key: number) => postingIn(found.get(bucketOf(key)) ?? Buffer.alloc(0), key) ?? [];
     const ofLines = lines.flatMap((line) => {
-      const ofLine = line.flatMap((key) => found.get(key) ?? []);
+      const ofLine = line.flatMap(ofKey);
       return ofLine.length < line.length ? [] : commonPlaces(ofLine, last - first + 1);
     });
     if (ofLines.length > 0) places.set(first, [...new Set(ofLines)]);

@@ -2,6 +2,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { Kysely, SqliteDialect } from 'kysely';
 import { migrate } from './migrations.ts';
 import { type EventDatabase, indexEvents } from './queries.ts';
+import { usualSegmentSize } from './segments.ts';
 import type { Tables } from './tables.ts';
 
 /**
@@ -9,7 +10,7 @@ import type { Tables } from './tables.ts';
  *
  * @throws Error if the file cannot be opened, or its schema cannot be brought up to date
  */
-export async function openSqlite(file: string, segmentSize?: number): Promise<EventDatabase> {
+export async function openSqlite(file: string, segmentSize = usualSegmentSize): Promise<EventDatabase> {
   const database = new DatabaseSync(file, { timeout: 5_000 });
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
   const db = new Kysely<Tables>({
@@ -32,7 +33,7 @@ export async function openSqlite(file: string, segmentSize?: number): Promise<Ev
   });
   await migrate(db, { bigint: 'integer', bytes: 'blob' });
   // This thread is the only writer.
-  const opened = { db, begin: async () => undefined, segmentSize };
+  const opened = { db, begin: async () => undefined, segmentSize, indexed: 0 };
   await indexEvents(opened);
   return opened;
 }

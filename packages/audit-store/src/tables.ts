@@ -39,12 +39,12 @@ export interface Tables {
     /** Time of each event, as a double in little-endian order. */
     times: Uint8Array;
   };
-  /** Events of a segment that have a value. */
+  /** Events of a segment that have a value: the postings of all keys, in buckets. */
   postings: {
     /** Number of the first event of the segment. */
     segment: number;
-    key: number;
-    places: Uint8Array;
+    bucket: number;
+    postings: Uint8Array;
   };
   /** Numbers of the checkpoints that are known to be kept outside. */
   checkpoints: { sequence: number };

@@ -108,7 +108,7 @@ describe('the export of audit events', () => {
 
   it('has the question of an event about an export', async () => {
     await server.auditStore.append([anEvent(4_001, { verb: 'list', question: 'verb=get&name=db' })]);
-    const [titles = [], cells = []] = cellsOf((await exported({ verb: 'list', request: 'r4001', format: 'csv' })).text);
+    const [titles = [], cells = []] = cellsOf((await exported({ verb: 'list', name: 'cart-4001', format: 'csv' })).text);
     expect(cells[titles.indexOf('question')]).to.equal('verb=get&name=db');
   });
 
