@@ -13,6 +13,7 @@ type Cell = string | number | boolean | undefined;
 const columns: Readonly<Record<string, (event: AuditEvent) => Cell>> = {
   time: ({ requestReceivedTimestamp }) => requestReceivedTimestamp,
   user: ({ user }) => user?.username,
+  groups: ({ user }) => user?.groups?.join(' '),
   impersonatedUser: ({ impersonatedUser }) => impersonatedUser?.username,
   event: ({ event }) => event,
   verb: ({ verb }) => verb,

@@ -1,4 +1,5 @@
 import { auditEvent } from '@atrium/audit-store/event.ts';
+import { wordsOf } from '@atrium/audit-store/further-values.ts';
 import { wholeNumber } from '@atrium/http/input.ts';
 import { z } from 'zod';
 
@@ -11,19 +12,28 @@ const time = (what: string) =>
 const conditions = {
   cluster: equal('Cluster of the object; `local` is the one of the service.'),
   actor: equal('User who did it, by the name in Kubernetes.'),
+  actorGroup: equal('Group of the user who did it, at that time.'),
   requester: equal('User who asked for the access, by the name in Kubernetes.'),
   source: auditEvent.shape.source.optional().describe('Source of the event.'),
   event: equal('Name of an action of the service, such as `AccessDecided`.'),
   verb: equal('Verb of RBAC, such as `delete`.'),
   group: z.string().max(253).optional().describe('API group of the object; empty for the core group.'),
   resource: equal('Plural of the resource, such as `deployments`.'),
+  subresource: equal('Subresource, such as `exec` or `scale`.'),
   namespace: equal('Namespace of the object.'),
   name: equal('Name of the object.'),
   session: equal('Session in which it was done.'),
+  accessToken: equal('Id of the access token with which it was done.'),
   request: equal('`X-Request-Id` of the request.'),
   outcome: auditEvent.shape.outcome
     .optional()
     .describe('`failure`: it was refused, or failed. `unknown`: the replica ended before it saw the answer.'),
+  text: z
+    .string()
+    .max(253)
+    .refine((text) => wordsOf(text).length > 0, 'must have a letter or a digit')
+    .optional()
+    .describe('Words that the event has: names of users, roles and objects, actions, reasons, words of commands.'),
   from: time('Earliest time, RFC 3339.'),
   to: time('Time before which it was done, RFC 3339.'),
 };

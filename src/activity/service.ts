@@ -126,7 +126,8 @@ export class ActivityService {
 const timeText = (time: number): string => new Date(time).toISOString();
 
 /** Reports whether a question asks for a member that users see at their own events alone: its answer would tell the member. */
-const asksForHidden = ({ session, request }: AuditConditions): boolean => session !== undefined || request !== undefined;
+const asksForHidden = ({ session, request, accessToken, actorGroup }: AuditConditions): boolean =>
+  [session, request, accessToken, actorGroup].some((value) => value !== undefined);
 
 /** Returns conditions for what a user did, and for what was done to the user's record, access or name. */
 const ownEvents = ({ identity: { name: user }, user: record }: Caller): NonNullable<AuditFilter['anyOf']> => [
@@ -136,11 +137,12 @@ const ownEvents = ({ identity: { name: user }, user: record }: Caller): NonNulla
   ...(record === undefined ? [] : [{ apiGroup: 'auth.platform.io', resource: 'users', name: record }]),
 ];
 
-/** Returns an event for the user whom it is about: without the address, the client and the session of the one who did it. */
+/** Returns an event for the user whom it is about: without the address, the client, the groups and the session of the one who did it. */
 function shownToObject(event: AuditEvent, { identity }: Caller): AuditEvent {
   if (event.user === undefined || event.user.username === identity.name) return event;
+  const { groups: _groups, ...user } = event.user;
   const { userAgent: _client, session: _session, accessToken: _token, requestID: _request, traceID: _trace, ...shown } = event;
-  return { ...shown, sourceIPs: [] };
+  return { ...shown, user, sourceIPs: [] };
 }
 
 interface Pages {

@@ -4,6 +4,7 @@ import { actorOf } from '@atrium/http/caller.ts';
 import type { Operation } from '@atrium/http/operation.ts';
 import { auditOrigin } from './audit.ts';
 import type { AuditIntake } from './audit-intake.ts';
+import { storedUser } from './stored-event.ts';
 
 type OperationRequest = Parameters<Operation['handle']>[0];
 
@@ -46,7 +47,7 @@ function intentOf({ id, method, paths }: Operation, { ctx, caller, params }: Ope
   return {
     auditID: randomUUID(),
     ...{ cluster: 'local', source: 'service', event: id, verb: verbs[method] ?? '' },
-    ...(actor && { user: { username: actor.identity.name, ...(actor.identity.uid && { uid: actor.identity.uid }) } }),
+    ...(actor && { user: storedUser(actor.identity) }),
     sourceIPs: [source],
     userAgent,
     objectRef: {

@@ -17,6 +17,8 @@ export interface AuditOrigin {
   inSession?: string;
   /** Id of the access token of the caller, for the audit store. */
   accessToken?: string;
+  /** Groups of the caller, for the audit store. */
+  groups?: readonly string[];
 }
 
 /** No member may be a secret, or come from a field in which users type one by mistake, such as an unknown login name. */
@@ -137,17 +139,18 @@ export class Audit {
 type Actor = AuditFields['actor'];
 
 /** Caller, or a person who has just logged in. */
-type AuditedCaller = { identity: Actor } & Pick<Bearer, 'session' | 'accessToken'>;
+type AuditedCaller = { identity: Actor & { groups?: readonly string[] } } & Pick<Bearer, 'session' | 'accessToken'>;
 
 /** Caller and origin of a request. */
 export const auditCaller = (
   ctx: Context,
-  { identity: { name, uid }, session, accessToken }: AuditedCaller,
+  { identity: { name, uid, groups }, session, accessToken }: AuditedCaller,
 ): AuditOrigin & { actor: Actor } => ({
   ...auditOrigin(ctx),
   actor: { name, uid },
   ...(session !== undefined && { inSession: session }),
   ...(accessToken !== undefined && { accessToken }),
+  ...(groups && { groups }),
 });
 
 /** Returns the origin of the request. */

@@ -26,7 +26,7 @@ function storedEvent(event: AuditEvent, { time, traceID }: Occasion): StoredEven
     source: 'service',
     event: audit,
     verb,
-    ...(actor?.name && { user: { username: actor.name, ...(actor.uid && { uid: actor.uid }) } }),
+    ...(actor?.name && { user: storedUser({ ...actor, groups: event.groups }) }),
     sourceIPs: source === undefined ? [] : [source],
     ...(userAgent !== undefined && { userAgent }),
     objectRef: { apiGroup, resource, ...(subresource !== undefined && { subresource }), ...(target?.name && { name: target.name }) },
@@ -43,6 +43,24 @@ function storedEvent(event: AuditEvent, { time, traceID }: Occasion): StoredEven
     ...(question !== undefined && { question }),
     ...(members && { members: { ...members, names: [...members.names] } }),
   };
+}
+
+/** Groups of an event. Providers put some users into hundreds. */
+const maxGroups = 16;
+
+/** Groups that follow from the name of the user. */
+const isImplied = (group: string): boolean => group === 'system:authenticated' || group.startsWith('system:serviceaccounts');
+
+/** Returns the user of an event. */
+export function storedUser({ name, uid, groups = [] }: StoredIdentity): NonNullable<StoredEvent['user']> {
+  const told = groups.filter((group) => !isImplied(group)).slice(0, maxGroups);
+  return { username: name, ...(uid && { uid }), ...(told.length > 0 && { groups: told }) };
+}
+
+interface StoredIdentity {
+  name: string;
+  uid: string;
+  groups?: readonly string[] | undefined;
 }
 
 /** Returns a copy that a store may keep. */

@@ -7,6 +7,7 @@ import type { Context } from 'koa';
 import { z } from 'zod';
 import { auditOrigin } from '../audit/audit.ts';
 import type { AuditIntake } from '../audit/audit-intake.ts';
+import { storedUser } from '../audit/stored-event.ts';
 import { isRead } from './rules.ts';
 
 /** Members of answers that an event tells. */
@@ -58,7 +59,7 @@ export class Recording {
       cluster: 'local',
       source: 'door',
       verb,
-      user: { username: identity.name, ...(identity.uid && { uid: identity.uid }) },
+      user: storedUser(identity),
       ...(caller.viewing && { impersonatedUser: { username: caller.viewing.target.name } }),
       sourceIPs: [source],
       userAgent,

@@ -2,7 +2,7 @@ import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
 import type { AuditFilter } from './store.ts';
 import { stored, type Tables } from './tables.ts';
 
-/** Columns of the values by which events are searched; the migration of a further one removes the segments, so that they are made again. */
+/** Columns of the values by which events are searched; `further-values.ts` has the others. */
 export const columnOf = {
   cluster: 'cluster',
   actor: 'actor',

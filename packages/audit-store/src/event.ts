@@ -41,7 +41,11 @@ export const auditEvent = z
     event: z.string().optional().describe('Name of the action of the service, such as `AccessDecided`.'),
     verb: z.string().describe('Verb of RBAC, such as `patch`.'),
     user: z
-      .object({ username: z.string().min(1), uid: z.string().optional() })
+      .object({
+        username: z.string().min(1),
+        uid: z.string().optional(),
+        groups: z.array(z.string()).optional().describe('First groups of the user, without those that all users are in.'),
+      })
       .optional()
       .describe('User who did it. Missing for what the service did by itself, and for logins of unknown users.'),
     impersonatedUser: z.object({ username: z.string() }).optional().describe('User as whom it was done.'),

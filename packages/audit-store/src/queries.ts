@@ -2,6 +2,7 @@ import type { Kysely, Transaction } from 'kysely';
 import { firstHash, hashOf } from './chain.ts';
 import { hasAll } from './conditions.ts';
 import type { AuditEvent } from './event.ts';
+import { withFurtherValues } from './further-values.ts';
 import { asksForValue, makeSegment, probableEvents } from './segments.ts';
 import type { AuditFilter, AuditPage, AuditPlace } from './store.ts';
 import { eventOf, membersOf, rowOf, stored, type Tables } from './tables.ts';
@@ -93,9 +94,12 @@ const matchingEvents = (db: Kysely<Tables>, filter: AuditFilter) =>
 
 /** Yields selections of the events to which all conditions apply, newest first, in parts of a size or smaller ones. */
 export async function* matchingParts(db: Kysely<Tables>, filter: AuditFilter, { limit, before }: PageRequest) {
-  const ofPart = (sequences: number[]) => matchingEvents(db, filter).where('sequence', 'in', sequences);
+  const partsOf = async (sequences: number[]) => {
+    const having = await withFurtherValues(db, filter, sequences);
+    return having.length === 0 ? [] : [matchingEvents(db, filter).where('sequence', 'in', having)];
+  };
   if (asksForValue(filter)) {
-    for await (const sequences of probableEvents(db, filter, { size: limit, before })) yield ofPart(sequences);
+    for await (const sequences of probableEvents(db, filter, { size: limit, before })) yield* await partsOf(sequences);
     return;
   }
   for (let last = before; ; ) {
@@ -104,7 +108,7 @@ export async function* matchingParts(db: Kysely<Tables>, filter: AuditFilter, { 
       .select(['time', 'sequence'])
       .where(({ eb, refTuple, tuple }) => eb(refTuple('time', 'sequence'), '<', tuple(time, sequence)));
     const places = await page.limit(limit).execute();
-    if (places.length > 0) yield ofPart(places.map((place) => place.sequence));
+    yield* await partsOf(places.map((place) => place.sequence));
     if (places.length < limit) return;
     last = places.at(-1);
   }

@@ -6,6 +6,7 @@
 import { hash } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import { columnOf, hasAll } from './conditions.ts';
+import { furtherValuesIn, furtherValuesOf, named, withFurtherValues } from './further-values.ts';
 import type { AuditFilter, AuditPlace } from './store.ts';
 import { stored, type Tables } from './tables.ts';
 
@@ -24,15 +25,18 @@ type Column = (typeof columnOf)[keyof typeof columnOf];
 const columns = Object.values(columnOf);
 
 /** Returns the key of a value: 48 bits of its hash. Rows are compared again, because two values may share a key. */
-const keyOf = (column: Column, value: string): number => hash('sha256', `${column}\0${value}`, 'buffer').readUIntBE(0, 6);
+const keyOf = (value: string): number => hash('sha256', value, 'buffer').readUIntBE(0, 6);
 
 /** Returns the keys of the values that a filter asks for: an event has all keys of one line. */
 function keysOf({ anyOf = [{}], ...values }: AuditFilter): number[][] {
   return anyOf.map((one) => {
     const asked = [values, one].flatMap((filter) =>
-      Object.entries(columnOf).map(([name, column]) => ({ column, value: filter[name as keyof typeof columnOf] })),
+      Object.entries(columnOf).flatMap(([name, column]) => {
+        const value = filter[name as keyof typeof columnOf];
+        return value === undefined ? [] : [named(column, stored(value))];
+      }),
     );
-    return [...new Set(asked.flatMap(({ column, value }) => (value === undefined ? [] : [keyOf(column, stored(value))])))];
+    return [...new Set([...asked, ...furtherValuesOf(values)].map(keyOf))];
   });
 }
 
@@ -124,7 +128,7 @@ export async function makeSegment(db: Kysely<Tables>, newest: number, size: numb
   for (let from = first; from <= last; from += slice) {
     const rows = db
       .selectFrom('events')
-      .select(['sequence', 'time', ...columns])
+      .select(['sequence', 'time', 'rest', ...columns])
       .where('sequence', '>=', from)
       .where('sequence', '<', Math.min(from + slice, last + 1));
     for (const row of await rows.execute()) {
@@ -146,9 +150,9 @@ class PlacesByKey {
   readonly #keys = new Map<string, number>();
   readonly #places = new Map<number, number[]>();
 
-  add(row: Pick<Tables['events'], Column>, place: number): void {
-    for (const column of columns) {
-      const places = this.#placesOf(column, row[column]);
+  add(row: Pick<Tables['events'], Column | 'rest'>, place: number): void {
+    for (const value of [...columns.map((column) => named(column, row[column])), ...furtherValuesIn(row)]) {
+      const places = this.#placesOf(value);
       // Two values of an event may share a key.
       if (places.at(-1) !== place) places.push(place);
     }
@@ -164,10 +168,9 @@ class PlacesByKey {
     }));
   }
 
-  #placesOf(column: Column, value: string): number[] {
-    const named = `${column}\0${value}`;
-    const key = this.#keys.get(named) ?? keyOf(column, value);
-    this.#keys.set(named, key);
+  #placesOf(value: string): number[] {
+    const key = this.#keys.get(value) ?? keyOf(value);
+    this.#keys.set(value, key);
     const places = this.#places.get(key) ?? [];
     this.#places.set(key, places);
     return places;
@@ -231,10 +234,7 @@ async function* placesOf(
   const through = await lastOfSegments(db);
   const segments = await segmentsOf(db, { ...filter, through, before });
   const nextOf = (index: number) => segments[index]?.newest ?? Number.NEGATIVE_INFINITY;
-  const matching = db.selectFrom('events').select(['sequence', 'time']).where(hasAll(filter));
-  // PostgreSQL takes a range with one end for a third of a table that it has not analyzed yet, and reads the whole table.
-  const rest = matching.where('sequence', '>', through).where('sequence', '<', Number.MAX_SAFE_INTEGER);
-  yield { places: await rest.execute(), next: nextOf(0) };
+  yield { places: await placesAfter(db, filter, through), next: nextOf(0) };
   const lines = keysOf(filter);
   const { first, growth, last } = blockSizes;
   for (let begin = 0, size = first; begin < segments.length; begin += size, size = Math.min(size * growth, last)) {
@@ -242,6 +242,19 @@ async function* placesOf(
     const places = await placesIn(db, block, lines);
     for (const [index, segment] of block.entries()) yield { places: places.get(segment.first) ?? [], next: nextOf(begin + index + 1) };
   }
+}
+
+/** Returns the places of the events after the last segment that a filter asks for. */
+async function placesAfter(db: Kysely<Tables>, filter: AuditFilter, through: number): Promise<AuditPlace[]> {
+  const matching = db.selectFrom('events').select(['sequence', 'time']).where(hasAll(filter));
+  // PostgreSQL takes a range with one end for a third of a table that it has not analyzed yet, and reads the whole table.
+  const places = await matching.where('sequence', '>', through).where('sequence', '<', Number.MAX_SAFE_INTEGER).execute();
+  const having = new Set<number>();
+  for (let from = 0; from < places.length; from += slice) {
+    const part = places.slice(from, from + slice).map(({ sequence }) => sequence);
+    for (const sequence of await withFurtherValues(db, filter, part)) having.add(sequence);
+  }
+  return places.filter(({ sequence }) => having.has(sequence));
 }
 
 /** Returns the segments that have events of a time, those with the newest events first. */

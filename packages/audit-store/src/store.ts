@@ -25,6 +25,10 @@ const values = z.strictObject({
 
 /** Conditions that all hold. Each value is compared as it is. An unknown condition is refused: ignoring it would show more events. */
 export const auditFilter = values.extend({
+  accessToken: equal().describe('Access token with which it was done.'),
+  actorGroup: equal().describe('Group of the user who did it, at that time.'),
+  subresource: equal(),
+  text: equal().describe('Words that the event has, in any case and order.'),
   anyOf: z.array(values).min(1).max(8).optional().describe('Conditions of which at least one holds, too.'),
 });
 

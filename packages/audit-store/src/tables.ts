@@ -53,7 +53,12 @@ export interface Tables {
 }
 
 /** Members of an event without a column. */
-type Rest = Pick<NonNullable<AuditEvent['user']>, 'uid'> & Pick<AuditEvent['objectRef'], 'subresource'> & Record<string, unknown>;
+type Rest = Pick<AuditEvent, 'access' | 'accessToken' | 'connection' | 'impersonatedUser' | 'members' | 'reason'> &
+  Pick<NonNullable<AuditEvent['user']>, 'uid' | 'groups'> &
+  Pick<AuditEvent['objectRef'], 'subresource'> &
+  Record<string, unknown>;
+
+export const restOf = (rest: string): Rest => JSON.parse(rest) as Rest;
 
 /** Texts that PostgreSQL does not store, and the mark of those that were changed for it. */
 const unstorable = /[\0\\]/;
@@ -86,7 +91,7 @@ export function rowOf(event: AuditEvent): EventColumns {
     outcome,
     session: stored(session ?? ''),
     request_id: stored(requestID ?? ''),
-    rest: JSON.stringify({ ...others, uid: user?.uid, subresource } satisfies Rest),
+    rest: JSON.stringify({ ...others, uid: user?.uid, groups: user?.groups, subresource } satisfies Rest),
   };
 }
 
@@ -94,7 +99,7 @@ export const eventOf = (row: EventColumns): AuditEvent => auditEvent.parse(membe
 
 /** Returns an event with all members that a version of the store has written. */
 export function membersOf(row: EventColumns): Record<string, unknown> {
-  const { uid, subresource, ...others } = JSON.parse(row.rest) as Rest;
+  const { uid, groups, subresource, ...others } = restOf(row.rest);
   return {
     ...others,
     auditID: restored(row.id),
@@ -102,7 +107,9 @@ export function membersOf(row: EventColumns): Record<string, unknown> {
     source: row.source,
     ...(row.event !== '' && { event: restored(row.event) }),
     verb: restored(row.verb),
-    ...(row.actor !== '' && { user: { username: restored(row.actor), ...(uid !== undefined && { uid }) } }),
+    ...(row.actor !== '' && {
+      user: { username: restored(row.actor), ...(uid !== undefined && { uid }), ...(groups !== undefined && { groups }) },
+    }),
     objectRef: {
       apiGroup: restored(row.api_group),
       resource: restored(row.resource),

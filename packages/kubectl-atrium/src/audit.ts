@@ -11,9 +11,14 @@ import { CommandError, harmlessLines, jsonText, say } from './terminal.ts';
 export interface AuditOptions {
   namespace?: string;
   who?: string;
+  group?: string;
+  token?: string;
+  session?: string;
   verb?: string;
   /** Resource and name, such as `deploy/storefront`, or the resource alone. */
   object?: string;
+  subresource?: string;
+  text?: string;
   /** Seconds. */
   since?: number;
   failed?: true;
@@ -159,7 +164,7 @@ const objectOf = ({ apiGroup, resource, subresource, name }: Event['objectRef'])
   [apiGroup === '' ? resource : `${resource}.${apiGroup}`, name, subresource].filter(Boolean).join('/');
 
 async function questionOf(
-  { namespace, who, verb, object, since, failed, context }: AuditOptions,
+  { namespace, who, group, token, session, verb, object, subresource, text, since, failed, context }: AuditOptions,
   { terminal }: Session,
 ): Promise<Question> {
   const [type = '', name] = object?.split('/') ?? [];
@@ -168,6 +173,11 @@ async function questionOf(
     ...(name && { name }),
     ...(namespace && { namespace }),
     ...(who && { actor: who }),
+    ...(group && { actorGroup: group }),
+    ...(token && { accessToken: token }),
+    ...(session && { session }),
+    ...(subresource && { subresource }),
+    ...(text && { text }),
     ...(verb && { verb }),
     ...(failed && { outcome: 'failure' }),
     ...(since !== undefined && { from: new Date(Date.now() - since * 1000).toISOString() }),

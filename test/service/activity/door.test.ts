@@ -99,6 +99,8 @@ describe('events of requests at the door', () => {
       changes: [{ field: 'spec.replicas', from: 2, to: 5 }],
     });
     expect(scaled?.user?.username).to.equal('alice');
+    const narrower = { actor: 'alice', subresource: 'scale', text: 'CART scale' };
+    expect((await list('bob', narrower)).items).to.deep.equal([scaled]);
     expect(created).to.deep.include({ verb: 'create', responseStatus: { code: 201 } });
   });
 

@@ -30,11 +30,11 @@ const anEvent = (auditID: string, parts: Partial<AuditEvent> = {}): AuditEvent =
     cluster: 'local',
     source: 'service',
     verb: 'update',
-    user: { username: ada },
+    user: { username: ada, groups: ['admins'] },
     sourceIPs: ['192.0.2.1'],
     userAgent: 'firefox',
   },
-  ...{ session: 's-ada', requestID: 'r1', traceID: 't1' },
+  ...{ session: 's-ada', accessToken: 'at-ada', requestID: 'r1', traceID: 't1' },
   objectRef: { apiGroup: 'auth.platform.io', resource: 'users', name: nameOf(noa) },
   requestReceivedTimestamp: '2026-01-12T10:00:00.000Z',
   outcome: 'success',
@@ -150,14 +150,16 @@ describe('readers of the audit', () => {
     expect(asked.filter(([by]) => by === noa)).to.deep.equal([]);
   });
 
-  it('find their own actions alone by a session or request: an answer would tell those of another user', async () => {
-    for (const hidden of ['session=s-ada', 'request=r1']) {
+  it('find their own actions alone by a session, request, token or group: an answer would tell those of another user', async () => {
+    for (const hidden of ['session=s-ada', 'request=r1', 'accessToken=at-ada', 'actorGroup=admins']) {
       expect((await list(auditor, `?${hidden}&event=PasswordReset`)).items.map(({ auditID }) => auditID)).to.deep.equal(['reset']);
       expect((await list(user, `?${hidden}`)).items).to.deep.equal([]);
       const counted = auditCounts.parse(JSON.parse((await read(user, `/counts?by=verb&${hidden}`)).body));
       expect(counted).to.deep.include({ scope: 'Own', total: 0 });
       expect((await read(user, `/export?${hidden}`)).body).to.equal('');
     }
+    for (const text of ['admins', 's-ada', 'firefox', '192']) expect((await list(user, `?text=${text}`)).items, text).to.deep.equal([]);
+    expect((await list(user, '?text=passwordreset')).items.map(({ auditID }) => auditID)).to.deep.equal(['reset']);
     const login = (await list(user, '?event=LoginSucceeded')).items[0] ?? expect.fail('no login');
     expect((await list(user, `?request=${login.requestID}`)).items).to.deep.include(login);
   });

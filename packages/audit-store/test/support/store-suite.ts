@@ -134,6 +134,66 @@ export function itIsAnAuditStore(makeDatabase: () => Promise<TestDatabase>): voi
     expect(await ids({ outcome: 'success' }, { limit: 9 })).to.deep.equal(['e1']);
   });
 
+  it('finds events by access token, group of the user and subresource, also in the index', async () => {
+    const user = { username: 'noa', groups: ['on-call', 'system:masters'] };
+    const objectRef = { apiGroup: '', resource: 'pods', subresource: 'exec', namespace: 'shop', name: 'db-0' };
+    const other = at(2, { accessToken: 'at-"1"', user, objectRef });
+    await store.append([at(1), other]);
+    const expectOther = async () => {
+      for (const filter of [
+        { accessToken: 'at-"1"' },
+        { actorGroup: 'on-call' },
+        { actorGroup: 'system:masters' },
+        { subresource: 'exec' },
+      ]) {
+        expect((await store.list(filter, { limit: 9 })).events, JSON.stringify(filter)).to.deep.equal([other]);
+        expect((await store.count({ ...filter, actor: 'noa' }, 'verb')).total).to.equal(1);
+        expect(await ids({ ...filter, actor: 'ada@example.com' }, { limit: 9 })).to.deep.equal([]);
+      }
+      expect(await ids({ accessToken: 'at-1' }, { limit: 9 })).to.deep.equal([]);
+      expect(await ids({ actorGroup: 'ON-CALL' }, { limit: 9 })).to.deep.equal([]);
+    };
+    await expectOther();
+    await store.stop();
+    store = await database.open(2);
+    await expectOther();
+  });
+
+  it('finds events by words, whole and in any case, in names, actions, reasons, roles and commands alone', async () => {
+    const objectRef = { apiGroup: '', resource: 'pods', subresource: 'exec', namespace: 'Zürich', name: 'storefront-7d9f' };
+    const shell = at(2, { objectRef, connection: { container: 'app', command: ['psql', '-c', 'select 1'] }, session: 's-secret' });
+    const decided = at(3, {
+      ...({ source: 'service', event: 'AccessDecided', reason: 'Approved' } as const),
+      access: { requester: 'noa@example.com', policy: 'on-call', role: 'ClusterRole/edit' },
+    });
+    await store.append([at(1), shell, decided, at(4, { userAgent: 'psql', requestID: 'psql' })]);
+    const found: Record<string, string[]> = {
+      psql: ['e2'],
+      'PSQL Storefront': ['e2'],
+      'storefront-7d9f': ['e2'],
+      storefront: ['e4', 'e3', 'e2', 'e1'],
+      store: [],
+      zürich: ['e2'],
+      ZÜRICH: ['e2'],
+      'noa clusterrole/edit': ['e3'],
+      'approved on-call': ['e3'],
+      secret: [],
+      '192': [],
+    };
+    const expectFound = async () => {
+      for (const [text, expected] of Object.entries(found)) expect(await ids({ text }, { limit: 9 }), text).to.deep.equal(expected);
+      expect(await ids({ text: 'storefront', verb: 'patch', from: Date.UTC(2026, 10, 29, 10, 0, 3) }, { limit: 9 })).to.deep.equal([
+        'e4',
+        'e3',
+      ]);
+      expect((await store.count({ text: 'storefront' }, 'verb')).total).to.equal(4);
+    };
+    await expectFound();
+    await store.stop();
+    store = await database.open(4);
+    await expectFound();
+  });
+
   it('counts events by hour, user, verb and object, and their failures', async () => {
     const pod = { apiGroup: '', resource: 'pods', namespace: 'payments', name: 'db-0' };
     await store.append([
@@ -178,11 +238,12 @@ export function itIsAnAuditStore(makeDatabase: () => Promise<TestDatabase>): voi
         verb: verbs[(index >> 2) % 2] ?? '',
         objectRef: { apiGroup: '', resource: 'pods', namespace: namespaces[(index >> 3) % 3] ?? '', name: `pod-${index % 40}` },
         outcome: index % 5 === 0 ? 'failure' : 'success',
+        ...(index % 4 === 0 && { accessToken: `token-${index % 3}` }),
       }),
     );
     const order = new Map(events.map(({ auditID }, index) => [auditID, index]));
     const timeOf = ({ requestReceivedTimestamp }: AuditEvent) => Date.parse(requestReceivedTimestamp);
-    const has = (event: AuditEvent, { actor, verb, namespace, name, outcome, from, to, anyOf = [{}] }: AuditFilter): boolean =>
+    const has = (event: AuditEvent, { actor, verb, namespace, name, outcome, accessToken, from, to, anyOf = [{}] }: AuditFilter): boolean =>
       (anyOf.length === 1 || anyOf.some((one) => has(event, one))) &&
       [
         [actor, event.user?.username],
@@ -190,6 +251,7 @@ export function itIsAnAuditStore(makeDatabase: () => Promise<TestDatabase>): voi
         [namespace, event.objectRef.namespace],
         [name, event.objectRef.name],
         [outcome, event.outcome],
+        [accessToken, event.accessToken],
       ].every(([asked, value]) => asked === undefined || asked === value) &&
       timeOf(event) >= (from ?? 0) &&
       timeOf(event) < (to ?? Number.POSITIVE_INFINITY);
@@ -207,6 +269,8 @@ export function itIsAnAuditStore(makeDatabase: () => Promise<TestDatabase>): voi
       { anyOf: [{ actor: 'ada' }, { namespace: 'shop', from: start + 50_000 }, { actor: 'ada', name: 'pod-3' }] },
       { name: 'pod-3', actor: 'nobody' },
       { actor: 'nobody' },
+      { accessToken: 'token-1' },
+      { accessToken: 'token-2', verb: 'delete', anyOf: [{ actor: 'ada' }, { name: 'pod-8' }] },
     ];
     async function expectAll(kept: readonly AuditEvent[]): Promise<void> {
       for (const filter of filters) {

@@ -1,0 +1,68 @@
+/**
+ * Values by which events are searched, and that have no column: they are in the index, and in the rest of a row. An event is read before it
+ * is shown, so that a value that shares a key with another one finds nothing.
+ */
+import type { Kysely } from 'kysely';
+import type { AuditFilter } from './store.ts';
+import { restOf, restored, type Tables } from './tables.ts';
+
+/** Columns that a reader of these values needs. */
+const furtherColumns = ['actor', 'requester', 'event', 'verb', 'resource', 'namespace', 'name', 'rest'] as const;
+
+type Row = Pick<Tables['events'], (typeof furtherColumns)[number]>;
+
+/** Bound of the words of an event, so that a long command makes no large index. */
+const maxWords = 64;
+const word = /[\p{L}\p{M}\p{N}]+/gu;
+
+/** Returns the words of a text in lower case: letters and digits. Other characters separate them. */
+export const wordsOf = (text: string): string[] => [...new Set(text.toLowerCase().match(word) ?? [])];
+
+/** Returns a value with its name, for the index. */
+export const named = (name: string, value: string): string => `${name}\0${value}`;
+
+/** Returns the values that a filter asks for. An event has all of them. */
+export const furtherValuesOf = ({ accessToken, actorGroup, subresource, text = '' }: AuditFilter): string[] => [
+  ...(accessToken === undefined ? [] : [named('access_token', accessToken)]),
+  ...(actorGroup === undefined ? [] : [named('actor_group', actorGroup)]),
+  ...(subresource === undefined ? [] : [named('subresource', subresource)]),
+  ...wordsOf(text).map((one) => named('word', one)),
+];
+
+/** Returns the values of an event. The words are those of texts that each user who sees the event sees. */
+export function furtherValuesIn({ actor, requester, event, verb, resource, namespace, name, rest }: Row): string[] {
+  const { accessToken, groups = [], subresource, impersonatedUser, reason, access, members, connection } = restOf(rest);
+  const texts = [
+    ...[actor, requester, event, verb, resource, namespace, name].map(restored),
+    ...[impersonatedUser?.username, subresource, reason, access?.role, access?.policy, connection?.container],
+    ...(members?.names ?? []),
+    ...(connection?.command ?? []),
+  ];
+  return [
+    ...(accessToken === undefined ? [] : [named('access_token', accessToken)]),
+    ...groups.map((group) => named('actor_group', group)),
+    ...(subresource === undefined ? [] : [named('subresource', subresource)]),
+    ...wordsOf(texts.join(' '))
+      .slice(0, maxWords)
+      .map((one) => named('word', one)),
+  ];
+}
+
+/** Reports whether an event has all these values. */
+export function hasValues(row: Row, asked: readonly string[]): boolean {
+  if (asked.length === 0) return true;
+  const values = new Set(furtherValuesIn(row));
+  return asked.every((value) => values.has(value));
+}
+
+/** Returns those of the events that have all values without a column that a filter asks for. */
+export async function withFurtherValues(db: Kysely<Tables>, filter: AuditFilter, sequences: number[]): Promise<number[]> {
+  const asked = furtherValuesOf(filter);
+  if (asked.length === 0 || sequences.length === 0) return sequences;
+  const rows = await db
+    .selectFrom('events')
+    .select(['sequence', ...furtherColumns])
+    .where('sequence', 'in', sequences)
+    .execute();
+  return rows.filter((row) => hasValues(row, asked)).map(({ sequence }) => sequence);
+}
