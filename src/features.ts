@@ -141,7 +141,11 @@ export function createFeatures(context: ProcessContext): Features {
     lists,
     createUsage(services, lists.service, context.earlierUsage),
     createAuditChain(services, { auditStore: base.auditStore, owned: context.auditStore }),
-    createActivity(services, base.auditStore),
+    createActivity(services, {
+      store: base.auditStore,
+      userOf: (record) => accounts.get(record)?.email,
+      again: (ctx) => authenticator.revalidate(ctx),
+    }),
     base.remoteStore ? { stop: () => base.remoteStore?.stop() } : {},
     createSearch(services, { users: base.watched.collection, groups: base.watchedGroups?.collection, lists: lists.service, workloads }),
     identity ?? {},

@@ -1,14 +1,18 @@
 /** Answers who did what, from the events in the audit store. */
-import type { AuditStore } from '@atrium/audit-store/store.ts';
+import type { WhileAllowedOptions } from '@atrium/lists/while-allowed.ts';
 import type { Feature, Services } from '../services.ts';
 import { activityOperations } from './routes.ts';
-import { ActivityService } from './service.ts';
+import { type ActivityNeeds, ActivityService } from './service.ts';
 
-/** @param store undefined for an installation that keeps no events */
-export function createActivity(services: Services, store: AuditStore | undefined): Feature {
+interface Needs extends ActivityNeeds {
+  /** Checks the credential of a live list again. */
+  again: WhileAllowedOptions['again'];
+}
+
+export function createActivity(services: Services, { again, ...needs }: Needs): Feature {
   const { auditIntake, config } = services;
   return {
-    operations: activityOperations(services, new ActivityService(services, store)),
+    operations: activityOperations(services, new ActivityService(services, needs), again),
     checks: auditIntake
       ? [
           { name: 'auditStore', critical: false, failure: auditIntake.failure },

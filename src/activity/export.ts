@@ -22,6 +22,7 @@ const columns: Readonly<Record<string, (event: AuditEvent) => Cell>> = {
   subresource: ({ objectRef }) => objectRef.subresource,
   namespace: ({ objectRef }) => objectRef.namespace,
   name: ({ objectRef }) => objectRef.name,
+  objectUser: ({ objectUser }) => objectUser,
   outcome: ({ outcome }) => outcome,
   code: ({ responseStatus }) => responseStatus?.code,
   reason: ({ reason }) => reason,

@@ -1,10 +1,15 @@
 import { auditEvent } from '@atrium/audit-store/event.ts';
 import { bytes, compressed, longRunning, type Operation, operation } from '@atrium/http/operation.ts';
+import { versionToResumeAfter } from '@atrium/lists/live-list.ts';
+import { answerEvents, isLive, requireEventStream } from '@atrium/lists/live-list-answer.ts';
+import type { WhileAllowedOptions } from '@atrium/lists/while-allowed.ts';
+import { badParameter } from '@atrium/objects/status.ts';
+import type { Context } from 'koa';
 import { z } from 'zod';
 import { auditCaller } from '../audit/audit.ts';
 import type { Services } from '../services.ts';
 import { questionText, readRecorder } from './read-events.ts';
-import { auditCounts, auditEventList, auditQuery, countsQuery, exportQuery } from './schema.ts';
+import { auditCounts, auditEventList, auditQuery, countsQuery, exportQuery, watchParameters } from './schema.ts';
 import type { ActivityService } from './service.ts';
 
 const refusals = {
@@ -13,8 +18,11 @@ const refusals = {
   404: { description: 'This installation keeps no audit events.' },
 };
 
-export const activityOperations = (services: Services, service: ActivityService): Operation[] => {
-  const { audit } = services;
+/** @param again checks the credential of a live list again */
+export const activityOperations = (services: Services, service: ActivityService, again: WhileAllowedOptions['again']): Operation[] => {
+  const { audit, config, longRequests } = services;
+  const guard = { again, accessCacheMs: config.kubernetes.accessCache, longRequests };
+  const follows = (ctx: Context) => config.features.watch && isLive(ctx);
   const recorded = readRecorder(services);
   return [
     operation({
@@ -22,19 +30,29 @@ export const activityOperations = (services: Services, service: ActivityService)
       method: 'GET',
       paths: ['/auth/v1/audit'],
       tag: 'audit',
-      summary: 'Lists who did what, newest first',
+      summary: 'Lists who did what, newest first, or watches it',
       description:
-        'Lists the requests that changed something, connected to something or read Secrets below `/api/kubernetes`. Callers who may list `audits.auth.platform.io`, in the namespace that they name or in the cluster, get the events of all users. Others get what they did, and what was done to their own record.',
+        'Lists the requests that changed something, connected to something or read Secrets below `/api/kubernetes`. Callers who may list `audits.auth.platform.io`, in the namespace that they name or in the cluster, get the events of all users. Others get what they did, and what was done to their own record. With `watch=true` and `Accept: text/event-stream`: the events that arrive after `Last-Event-ID` or `resourceVersion`, as ADDED, in the order of their arrival.',
       credential: 'required',
-      before: [compressed],
-      query: auditQuery,
+      before: [compressed, longRunning(follows)],
+      query: auditQuery.extend(watchParameters),
       answers: {
         200: { description: 'The events, and whose they are.', content: { 'application/json': auditEventList } },
         ...refusals,
       },
       async handle(request) {
         const { ctx, caller, query, signal } = request;
-        ctx.body = recorded(request, query, await service.list(query, caller, signal));
+        const { watch: _watch, timeoutSeconds, resourceVersion, ...asked } = query;
+        if (!follows(ctx)) {
+          ctx.body = recorded(request, asked, await service.list(asked, caller, signal));
+          return;
+        }
+        requireEventStream(ctx);
+        if (query.continue !== undefined) throw badParameter('continue', 'cannot be used together with watch', 'FieldValueForbidden');
+        const after = versionToResumeAfter(ctx, { resourceVersion }) ?? (resourceVersion || undefined);
+        const { limit: _limit, continue: _place, ...conditions } = asked;
+        const followed = recorded(request, conditions, await service.follow(conditions, after, caller, signal));
+        answerEvents(ctx, { ...followed, caller, timeoutSeconds, signal }, guard);
       },
     }),
     operation({

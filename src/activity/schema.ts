@@ -1,6 +1,7 @@
 import { auditEvent } from '@atrium/audit-store/event.ts';
 import { wordsOf } from '@atrium/audit-store/further-values.ts';
 import { wholeNumber } from '@atrium/http/input.ts';
+import { liveParameters } from '@atrium/lists/live-list-answer.ts';
 import { z } from 'zod';
 
 const maxItems = 500;
@@ -48,6 +49,15 @@ export const auditQuery = z.object({
     .describe('`metadata.continue` of the answer before.'),
 });
 
+export const watchParameters = {
+  ...liveParameters,
+  resourceVersion: z
+    .string()
+    .regex(/^(0|[1-9]\d{0,14})?$/, 'must be `metadata.resourceVersion` of an answer')
+    .default('')
+    .describe('`metadata.resourceVersion` of the list after which a watch begins. Default: now.'),
+};
+
 export type AuditParameters = z.output<typeof auditQuery>;
 
 export const countsQuery = z.object({
@@ -78,7 +88,10 @@ export const auditEventList = z
   .object({
     apiVersion: z.literal('auth.platform.io/v1'),
     kind: z.literal('AuditEventList'),
-    metadata: z.object({ continue: z.string().optional().describe('Set if there are older events.') }),
+    metadata: z.object({
+      resourceVersion: z.string().optional().describe('Place in the order of arrival after which a watch begins.'),
+      continue: z.string().optional().describe('Set if there are older events.'),
+    }),
     scope,
     items: z.array(auditEvent).describe('Newest first.'),
   })

@@ -1,11 +1,15 @@
 import { Readable } from 'node:stream';
+import { matcherOf } from '@atrium/audit-store/conditions.ts';
 import type { AuditEvent } from '@atrium/audit-store/event.ts';
 import type { AuditFilter, AuditPage, AuditPlace, AuditStore } from '@atrium/audit-store/store.ts';
 import { type Caller, callerKey } from '@atrium/http/caller.ts';
 import { reportRefusals } from '@atrium/http/limits/reports.ts';
 import { KeyedSemaphore } from '@atrium/http/limits/semaphore.ts';
+import { visibilityChanged } from '@atrium/lists/live-list-answer.ts';
+import type { RightCheck } from '@atrium/lists/while-allowed.ts';
 import { forbidden, notFound, StatusError } from '@atrium/objects/status.ts';
 import type { Services } from '../services.ts';
+import { Arrivals } from './arrivals.ts';
 import { type Writer, writers } from './export.ts';
 import type { AuditConditions, AuditCounts, AuditEventList, AuditParameters, CountsParameters, ExportParameters } from './schema.ts';
 
@@ -17,17 +21,26 @@ const exportPage = 500;
 /** Bounds of the questions of one caller. */
 const turns = { atOnce: 2, maxWaiting: 8, what: 'audit queries of this caller are waiting' };
 
+export interface ActivityNeeds {
+  /** Undefined for an installation that keeps no events. */
+  store: AuditStore | undefined;
+  /** Returns the email of a User record, undefined if it does not exist. */
+  userOf(record: string): string | undefined;
+}
+
 /** Answers questions about events, for callers who may list audits; for others about their own. */
 export class ActivityService {
   readonly #access: Services['access'];
   readonly #log: Services['log'];
-  readonly #store: AuditStore | undefined;
   readonly #turns = new KeyedSemaphore(turns);
+  readonly #sources: { store: AuditStore; arrivals: Arrivals } | undefined;
+  readonly #userOf: ActivityNeeds['userOf'];
 
-  constructor({ access, log, metrics }: Services, store: AuditStore | undefined) {
+  constructor({ access, clock, log, metrics }: Services, { store, userOf }: ActivityNeeds) {
     this.#access = access;
     this.#log = log;
-    this.#store = store;
+    this.#userOf = userOf;
+    this.#sources = store && { store, arrivals: new Arrivals(store, clock) };
     reportRefusals(metrics, 'audit', this.#turns);
   }
 
@@ -36,14 +49,37 @@ export class ActivityService {
     const { store, scope, filter, shown } = await this.#questionOf(conditions, caller, signal);
     const [time = 0, sequence = 0] = place?.split('.').map(Number) ?? [];
     const before = place === undefined ? undefined : { time, sequence };
-    const { events, last } = await this.#turns.run(callerKey(caller), () => store.list(filter, { limit, before }), signal);
+    const { events, last, newest } = await this.#turns.run(callerKey(caller), () => store.list(filter, { limit, before }), signal);
     return {
       apiVersion: 'auth.platform.io/v1',
       kind: 'AuditEventList',
-      metadata: last === undefined ? {} : { continue: `${last.time}.${last.sequence}` },
+      metadata: {
+        ...(newest !== undefined && { resourceVersion: String(newest) }),
+        ...(last !== undefined && { continue: `${last.time}.${last.sequence}` }),
+      },
       scope,
       items: events.map(shown),
     };
+  }
+
+  /**
+   * Returns what a live list needs: the scope, a check that the caller still has it, and the events from a place on.
+   *
+   * @param after number of the event after which it begins; undefined to begin now
+   * @throws StatusError 403, 404, 429, 503, 504
+   */
+  async follow(conditions: AuditConditions, after: string | undefined, caller: Caller, signal: AbortSignal) {
+    const { store, arrivals, scope, filter, shown } = await this.#questionOf(conditions, caller, signal);
+    const { newest = 0 } = await this.#turns.run(callerKey(caller), () => store.list({}, { limit: 1 }), signal);
+    const right = rightFor(conditions);
+    const check: RightCheck = async (bearer, during) => {
+      const mayList = await this.#access.can(bearer, right, during);
+      if (scope === 'All' && !mayList) throw forbidden({ ...right, user: caller.identity.name });
+      if (scope === 'Own' && mayList) throw visibilityChanged();
+    };
+    const place = { after: after === undefined ? newest : Number(after), newest };
+    const textUntil = (over: AbortSignal) => arrivals.follow({ ...place, matches: matcherOf(filter), shown, signal: over });
+    return { scope, check, textUntil };
   }
 
   /** @throws StatusError 403, 404, 429, 503, 504 */
@@ -63,7 +99,7 @@ export class ActivityService {
 
   /** Returns an event that the caller may see. @throws StatusError 404, 429, 503, 504 */
   async get(id: string, caller: Caller, signal: AbortSignal): Promise<{ scope: AuditEventList['scope']; event: AuditEvent }> {
-    const store = this.#kept();
+    const { store } = this.#kept();
     const find = async (filter: AuditFilter) =>
       (await this.#turns.run(callerKey(caller), () => store.list({ ...filter, auditID: id }, { limit: 1 }), signal)).events[0];
     const own = await find({ anyOf: ownEvents(caller) });
@@ -71,9 +107,9 @@ export class ActivityService {
     if (event === undefined) throw notFound(audits, id);
     const { namespace } = event.objectRef;
     const mayList = await this.#access.can(caller, { ...audits, ...(namespace !== undefined && { namespace }) }, signal);
-    if (mayList) return { scope: own === undefined ? 'All' : 'Own', event };
+    if (mayList) return { scope: own === undefined ? 'All' : 'Own', event: this.#withUser(event) };
     if (own === undefined) throw notFound(audits, id);
-    return { scope: 'Own', event: shownToObject(own, caller) };
+    return { scope: 'Own', event: this.#withUser(shownToObject(own, caller)) };
   }
 
   /**
@@ -92,14 +128,14 @@ export class ActivityService {
   }
 
   /** @throws StatusError 404 */
-  #kept(): AuditStore {
-    if (this.#store === undefined) throw new StatusError(404, 'NotFound', 'this installation keeps no audit events');
-    return this.#store;
+  #kept(): { store: AuditStore; arrivals: Arrivals } {
+    if (this.#sources === undefined) throw new StatusError(404, 'NotFound', 'this installation keeps no audit events');
+    return this.#sources;
   }
 
   /** Returns the store, and the conditions for events that the caller may see. */
   async #questionOf(conditions: AuditConditions, caller: Caller, signal: AbortSignal) {
-    const store = this.#kept();
+    const sources = this.#kept();
     const scope = await this.#scopeOf(conditions, caller, signal);
     const { group, request, from, to, ...equal } = conditions;
     const filter: AuditFilter = {
@@ -110,18 +146,28 @@ export class ActivityService {
       to: to === undefined ? undefined : Date.parse(to),
       ...(scope === 'Own' && { anyOf: asksForHidden(conditions) ? [{ actor: caller.identity.name }] : ownEvents(caller) }),
     };
-    const shown = (event: AuditEvent) => (scope === 'Own' ? shownToObject(event, caller) : event);
-    return { store, scope, filter, shown };
+    const shown = (event: AuditEvent) => this.#withUser(scope === 'Own' ? shownToObject(event, caller) : event);
+    return { ...sources, scope, filter, shown };
+  }
+
+  #withUser(event: AuditEvent): AuditEvent {
+    const { apiGroup, resource, name } = event.objectRef;
+    const objectUser = apiGroup === audits.group && resource === 'users' && name !== undefined ? this.#userOf(name) : undefined;
+    return objectUser === undefined ? event : { ...event, objectUser };
   }
 
   /** @throws StatusError 403 for a question about another user */
-  async #scopeOf({ namespace, actor }: AuditConditions, caller: Caller, signal: AbortSignal): Promise<AuditEventList['scope']> {
-    const asked = { ...audits, ...(namespace !== undefined && { namespace }) };
+  async #scopeOf(conditions: AuditConditions, caller: Caller, signal: AbortSignal): Promise<AuditEventList['scope']> {
+    const { actor } = conditions;
+    const asked = rightFor(conditions);
     if (await this.#access.can(caller, asked, signal)) return 'All';
     if (actor !== undefined && actor !== caller.identity.name) throw forbidden({ ...asked, user: caller.identity.name });
     return 'Own';
   }
 }
+
+/** Returns the right to see the events of all users. */
+const rightFor = ({ namespace }: AuditConditions) => ({ ...audits, ...(namespace !== undefined && { namespace }) });
 
 const timeText = (time: number): string => new Date(time).toISOString();
 

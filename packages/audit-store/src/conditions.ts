@@ -1,6 +1,7 @@
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
+import { furtherValuesOf, hasValues } from './further-values.ts';
 import type { AuditFilter } from './store.ts';
-import { stored, type Tables } from './tables.ts';
+import { type EventColumns, stored, type Tables } from './tables.ts';
 
 /** Columns of the values by which events are searched; `further-values.ts` has the others. */
 export const columnOf = {
@@ -35,3 +36,22 @@ export const hasAll =
       ...(anyOf === undefined ? [] : [eb.or(anyOf.map((one) => hasAll(one)(eb)))]),
     ]);
   };
+
+/** Returns a function that reports whether an event has all values and times of a filter, without a database. */
+export function matcherOf(filter: AuditFilter): (event: EventColumns) => boolean {
+  const further = furtherValuesOf(filter);
+  return (event) => matches(filter, event) && hasValues(event, further);
+}
+
+function matches({ auditID, from, to, anyOf, ...values }: AuditFilter, row: EventColumns): boolean {
+  return (
+    Object.entries(columnOf).every(([name, column]) => {
+      const value = values[name as keyof typeof columnOf];
+      return value === undefined || row[column] === stored(value);
+    }) &&
+    (auditID === undefined || row.id === stored(auditID)) &&
+    row.time >= (from ?? Number.NEGATIVE_INFINITY) &&
+    row.time < (to ?? Number.POSITIVE_INFINITY) &&
+    (anyOf === undefined || anyOf.some((one) => matches(one, row)))
+  );
+}

@@ -60,6 +60,10 @@ export const auditEvent = z
         name: z.string().optional(),
       })
       .describe('Object of the request.'),
+    objectUser: z
+      .string()
+      .optional()
+      .describe('Email of the user whose record is the object, if there is one. The service adds it to its answers; no store has it.'),
     stage: z
       .enum(['ResponseStarted', 'ResponseComplete'])
       .optional()

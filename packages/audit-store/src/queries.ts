@@ -121,13 +121,14 @@ interface PageRequest {
 }
 
 export async function listEvents({ db }: EventDatabase, filter: AuditFilter, { limit, before }: PageRequest): Promise<AuditPage> {
+  const newest = (await newestEvent(db))?.sequence ?? 0;
   const rows: Tables['events'][] = [];
   // A further row tells that another page follows.
   for await (const part of matchingParts(db, filter, { limit: limit + 1, before })) {
-    rows.push(...(await part.selectAll().execute()));
+    rows.push(...(await part.selectAll().where('sequence', '<=', newest).execute()));
     if (rows.length > limit) break;
   }
   const shown = rows.slice(0, limit);
   const last = rows.length > limit ? shown.at(-1) : undefined;
-  return { events: shown.map(eventOf), last: last && { time: last.time, sequence: last.sequence } };
+  return { events: shown.map(eventOf), last: last && { time: last.time, sequence: last.sequence }, newest };
 }

@@ -42,12 +42,15 @@ export type AuditPlace = z.output<typeof auditPlace>;
 export const auditPage = z.object({
   events: z.array(auditEvent),
   last: auditPlace.optional().describe('Undefined at the end of the events.'),
+  newest: z.int().optional().describe('Number of the newest event in the store; the page has none that came later.'),
 });
 
 export interface AuditPage {
   events: AuditEvent[];
   /** Undefined at the end of the events. */
   last?: AuditPlace | undefined;
+  /** Number of the newest event in the store; the page has none that came later. Undefined for a store of an earlier version. */
+  newest?: number | undefined;
 }
 
 /** Value by which events are counted. */

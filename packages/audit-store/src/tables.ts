@@ -69,7 +69,7 @@ export const stored = (text: string): string => (unstorable.test(text) || !text.
 export const restored = (text: string): string => (text.includes('\\') ? String(JSON.parse(`"${text}"`)) : text);
 
 /** An event without its place in the chain. */
-type EventColumns = Omit<EventRow, 'sequence' | 'hash'>;
+export type EventColumns = Omit<EventRow, 'sequence' | 'hash'>;
 
 export function rowOf(event: AuditEvent): EventColumns {
   const { auditID, cluster, source, event: occasion, verb, user, objectRef, outcome, ...more } = event;

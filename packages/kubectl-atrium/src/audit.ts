@@ -6,7 +6,7 @@ import { linesOf } from './lines.ts';
 import { resourceNamed } from './resource-names.ts';
 import { askService, readService } from './service.ts';
 import { table } from './table.ts';
-import { CommandError, harmlessLines, jsonText, say } from './terminal.ts';
+import { CommandError, harmless, harmlessLines, jsonText, say } from './terminal.ts';
 
 export interface AuditOptions {
   namespace?: string;
@@ -48,7 +48,7 @@ const eventSchema = z.looseObject({
   dryRun: z.optional(z.boolean()),
 });
 const listSchema = z.looseObject({
-  metadata: z.looseObject({ continue: z.optional(z.string()) }),
+  metadata: z.looseObject({ continue: z.optional(z.string()), resourceVersion: z.optional(z.string()) }),
   scope: z.enum(['All', 'Own']),
   items: z.array(eventSchema),
 });
@@ -59,18 +59,19 @@ type Question = Readonly<Record<string, string>>;
 
 const usualLimit = 100;
 const pageSize = 500;
-const pollMs = 2_000;
+/** Pause before a further attempt, and the number of attempts without an answer. */
+const [pauseMs, maxFailures] = [2_000, 30];
 
 /** Prints events, the newest last, and those that follow with `--follow`. @throws CommandError */
 export async function printAudit(options: AuditOptions, session: Session): Promise<void> {
   const { terminal } = session;
   const question = await questionOf(options, session);
   if (options.output === 'csv') return await printTable(question, options, session);
-  const { items, scope, isPart } = await readEvents(question, options.limit ?? usualLimit, session);
+  const { items, scope, isPart, begin } = await readEvents(question, options.limit ?? usualLimit, session);
   sayScope(scope, session);
   if (isPart) say(terminal, `There are older events: the list has the newest ${items.length}.`);
   print(items, options, session, true);
-  if (options.follow) await follow(items, options, { question, session });
+  if (options.follow) await follow(begin, options, { question, session });
 }
 
 function sayScope(scope: 'All' | 'Own', { terminal }: Session): void {
@@ -88,35 +89,61 @@ async function printTable(question: Question, { limit, follow }: AuditOptions, s
     terminal.stdout.write(`${harmlessLines(line.replace(/\r$/, ''))}\r\n`);
 }
 
-/** Prints events as they appear. Events can arrive late, so that the last minute is read again. */
+/** Prints events as they arrive. After an interruption it resumes behind the last one. */
 async function follow(
-  shown: readonly Event[],
+  begin: string | undefined,
   options: AuditOptions,
   { question, session }: { question: Question; session: Session },
 ): Promise<void> {
-  const { signal } = session.terminal;
-  let known = new Set(shown.map(({ auditID }) => auditID));
-  let newest = shown.at(-1)?.requestReceivedTimestamp ?? new Date().toISOString();
-  for (;;) {
-    await sleep(pollMs, undefined, { signal }).catch(() => signal.throwIfAborted());
-    const from = new Date(Date.parse(newest) - lateMs).toISOString();
-    const { items } = await readEvents({ ...question, from }, Number.POSITIVE_INFINITY, session);
-    print(
-      items.filter(({ auditID }) => !known.has(auditID)),
-      options,
-      session,
-      false,
-    );
-    known = new Set([...items.map(({ auditID }) => auditID), ...(items.length === 0 ? known : [])]);
-    newest = items.at(-1)?.requestReceivedTimestamp ?? newest;
+  const { terminal, wanted } = session;
+  let [place, hasBegun] = [begin, false];
+  for (let failures = 0; ; failures += 1) {
+    const query = new URLSearchParams({ ...question, watch: 'true', ...(place !== undefined && { resourceVersion: place }) });
+    try {
+      const lines = linesOf(readService(`/auth/v1/audit?${query}`, wanted, terminal, { accept: 'text/event-stream' }));
+      for await (const { type, id, object } of streamed(lines)) {
+        [hasBegun, failures] = [true, 0];
+        if (type === 'ADDED') print([eventSchema.parse(object)], options, session, false);
+        place = type === 'ERROR' ? placeAfter(errorSchema.parse(object), place, terminal) : (id ?? place);
+      }
+      if (!hasBegun) throw new CommandError('the service has no live lists: use --since without --follow');
+    } catch (error) {
+      terminal.signal.throwIfAborted();
+      if (!hasBegun || failures >= maxFailures || error instanceof Refused) throw error;
+    }
+    await sleep(pauseMs, undefined, { signal: terminal.signal }).catch(() => terminal.signal.throwIfAborted());
   }
 }
 
-const lateMs = 60_000;
+const streamedSchema = z.looseObject({ type: z.string(), object: z.unknown() });
+const errorSchema = z.looseObject({ code: z.number(), message: z.string() });
 
-/** Reads the newest events, in the order of their times. */
+/** Returns the events of a stream of server-sent events, each with its id. */
+async function* streamed(lines: AsyncIterable<string>): AsyncGenerator<z.infer<typeof streamedSchema> & { id: string | undefined }> {
+  let id: string | undefined;
+  for await (const line of lines) {
+    if (line.startsWith('id: ')) id = line.slice('id: '.length);
+    if (!line.startsWith('data: ')) continue;
+    yield { ...streamedSchema.parse(JSON.parse(line.slice('data: '.length))), id };
+    id = undefined;
+  }
+}
+
+/** The service ended the list, and would again. */
+class Refused extends CommandError {}
+
+/** Returns the place to resume at after an error of the service: the list begins now if its events are not known any more. */
+function placeAfter({ code, message }: z.infer<typeof errorSchema>, place: string | undefined, terminal: Session['terminal']) {
+  if (code === 401) return place;
+  if (code !== 410) throw new Refused(harmless(message));
+  say(terminal, `Some events may be missing here: ${harmless(message)}`);
+  return undefined;
+}
+
+/** Reads the newest events, in the order of their times, and the place after which later ones arrive. */
 async function readEvents(question: Question, atMost: number, { wanted, terminal }: Session) {
   const newestFirst: Event[] = [];
+  let begin: string | undefined;
   for (let place: string | undefined; ; ) {
     const limit = String(Math.min(pageSize, atMost - newestFirst.length));
     const query = new URLSearchParams({ ...question, limit, ...(place !== undefined && { continue: place }) });
@@ -124,9 +151,10 @@ async function readEvents(question: Question, atMost: number, { wanted, terminal
     const { data } = listSchema.safeParse(await askService({ method: 'GET', path }, wanted, terminal));
     if (data === undefined) throw new CommandError('the service answered with no list');
     newestFirst.push(...data.items);
+    begin ??= data.metadata.resourceVersion;
     place = data.metadata.continue;
     const isPart = place !== undefined;
-    if (!isPart || newestFirst.length >= atMost) return { items: newestFirst.reverse(), scope: data.scope, isPart };
+    if (!isPart || newestFirst.length >= atMost) return { items: newestFirst.reverse(), scope: data.scope, isPart, begin };
   }
 }
 

@@ -34,13 +34,18 @@ export async function askService(asked: Asked, wanted: Wanted, terminal: Termina
 }
 
 /** Reads a long answer of the service in parts. @throws CommandError, also if the answer breaks off */
-export async function* readService(path: string, wanted: Wanted, terminal: Terminal): AsyncGenerator<Uint8Array> {
+export async function* readService(
+  path: string,
+  wanted: Wanted,
+  terminal: Terminal,
+  headers: Readonly<Record<string, string>> = {},
+): AsyncGenerator<Uint8Array> {
   const { issuerFetch } = await import('./issuer-fetch.ts');
   const { troubleOf } = await import('./issuer.ts');
   const { idToken } = await currentTokens(wanted, { isInteractive: true }, terminal);
   const { read, close } = issuerFetch(terminal, wanted.logIn.certificateAuthority);
   try {
-    const { status, body } = await read(`${serviceOf(wanted)}${path}`, { authorization: `Bearer ${idToken}` });
+    const { status, body } = await read(`${serviceOf(wanted)}${path}`, { ...headers, authorization: `Bearer ${idToken}` });
     if (status >= 300) throw new CommandError(`the service answered ${status}`);
     yield* body;
   } catch (error) {

@@ -92,7 +92,7 @@ export class LiveLists<Row extends LiveRow> {
   /** Answers with a stream of events. @throws StatusError 400, 403, 503, 504 before the answer begins */
   async answer(ctx: Context, parameters: LiveParameters, { caller, check, scope, textOf, signal }: Asking<Row>): Promise<void> {
     const { cache, lister, properties, apiVersion, kind, nativePath } = this.#options;
-    if (!accepts(ctx)) throw badParameter('watch', `needs the header Accept: ${eventStream}; other watches are at ${nativePath}`);
+    requireEventStream(ctx, `; other watches are at ${nativePath}`);
     for (const name of ['continue', 'page'] as const)
       if (parameters[name]) throw badParameter(name, 'cannot be used together with watch', 'FieldValueForbidden');
     await check(caller, signal);
@@ -106,25 +106,9 @@ export class LiveLists<Row extends LiveRow> {
       await check(...checked);
       if (told) this.#requireFitting(told, fits);
     };
-    const lasting = whileAllowed(ctx, { check: checkRows, caller, signal }, this.#guard);
-    const seconds = Math.min(parameters.timeoutSeconds ?? maxSeconds, maxSeconds);
-    const closed = new AbortController();
-    // `AbortSignal.timeout` would be kept until its time, half an hour after a client that has left at once.
-    const lifetime = new Deadline(AbortSignal.any([lasting.signal, closed.signal]), seconds * 1000);
-    const over = lifetime.signal;
-    const text = liveList({ cache, changes: this.#changes, apiVersion, kind, fits, textOf, told, after, signal: over });
-    const stream = Readable.from(text, { objectMode: false, highWaterMark });
-    const watchdog = cutWhenStuck(ctx.req.socket, { stuckMs, over });
-    ctx.state.lifetime.onClose(() => {
-      lasting.end();
-      watchdog.end();
-      closed.abort();
-      lifetime.end();
-    });
-    // nginx buffers answers without this header.
-    ctx.set({ 'Content-Type': eventStream, 'X-Accel-Buffering': 'no' });
-    ctx.body = stream;
-    ctx.flushHeaders();
+    const textUntil = (over: AbortSignal) =>
+      liveList({ cache, changes: this.#changes, apiVersion, kind, fits, textOf, told, after, signal: over });
+    answerEvents(ctx, { textUntil, check: checkRows, caller, timeoutSeconds: parameters.timeoutSeconds, signal }, this.#guard);
   }
 
   /** Requires that unchanged rows which the client has still fit: no event names a row that time or another object hides. @throws StatusError 410 */
@@ -136,7 +120,46 @@ export class LiveLists<Row extends LiveRow> {
   }
 }
 
+interface EventAnswer {
+  caller: Caller;
+  check: RightCheck;
+  timeoutSeconds: number | undefined;
+  signal: AbortSignal;
+  /** Makes the events until a signal aborts. A StatusError as its reason is sent before the end. */
+  textUntil(over: AbortSignal): AsyncIterable<string>;
+}
+
+/** Answers with a stream of events, until the permission or the credential of the caller is revoked. */
+export function answerEvents(
+  ctx: Context,
+  { textUntil, check, caller, timeoutSeconds = maxSeconds, signal }: EventAnswer,
+  guard: WhileAllowedOptions,
+): void {
+  const lasting = whileAllowed(ctx, { check, caller, signal }, guard);
+  const closed = new AbortController();
+  // `AbortSignal.timeout` would be kept until its time, half an hour after a client that has left at once.
+  const lifetime = new Deadline(AbortSignal.any([lasting.signal, closed.signal]), Math.min(timeoutSeconds, maxSeconds) * 1000);
+  const over = lifetime.signal;
+  const stream = Readable.from(textUntil(over), { objectMode: false, highWaterMark });
+  const watchdog = cutWhenStuck(ctx.req.socket, { stuckMs, over });
+  ctx.state.lifetime.onClose(() => {
+    lasting.end();
+    watchdog.end();
+    closed.abort();
+    lifetime.end();
+  });
+  // nginx buffers answers without this header.
+  ctx.set({ 'Content-Type': eventStream, 'X-Accel-Buffering': 'no' });
+  ctx.body = stream;
+  ctx.flushHeaders();
+}
+
 export const visibilityChanged = () => expired('the objects that you may see can be others now; start again');
+
+/** @throws StatusError 400 unless the request accepts an event stream @param further words after the reason */
+export function requireEventStream(ctx: Context, further = ''): void {
+  if (!accepts(ctx)) throw badParameter('watch', `needs the header Accept: ${eventStream}${further}`);
+}
 
 /** Reports whether the request accepts an event stream, with or without parameters and other media types. */
 const accepts = (ctx: Context): boolean =>

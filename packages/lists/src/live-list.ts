@@ -7,7 +7,7 @@ import type { ListRow, Predicate } from './properties.ts';
 import { firstIndex } from './sort.ts';
 
 /** Interval of comments, short enough for proxies that close connections after half a minute of silence. */
-const commentMs = 15_000;
+export const commentMs = 15_000;
 /** Rows that are visited between two turns of the event loop. */
 const slice = 1_000;
 
@@ -47,7 +47,11 @@ export async function* liveList<Row extends LiveRow>(options: LiveListOptions<Ro
   const version = after ?? cache.resourceVersion;
   if (after === undefined) yield* initialEvents(options, version);
   yield* position === undefined ? [tooOld()] : changeEvents(options, { position, version });
-  const reason: unknown = signal.reason;
+  yield* endEvents(signal);
+}
+
+/** Yields the reason for which a stream ends, if its client has to know it. */
+export function* endEvents({ reason }: { readonly reason: unknown }): Generator<string> {
   if (isStatusError(reason)) yield errorEvent(reason);
 }
 
@@ -125,13 +129,13 @@ function eventOf<Row extends LiveRow>(change: LoggedChange<Row>, { fits, textOf,
 }
 
 /** Formats an event. @param json text of an object, without line breaks */
-const event = (type: string, json: string, id?: string): string =>
+export const event = (type: string, json: string, id?: string): string =>
   `event: ${type}\n${id === undefined ? '' : `id: ${id}\n`}data: {"type":"${type}","object":${json}}\n\n`;
 
-const bookmark = ({ apiVersion, kind }: Pick<LiveListOptions<never>, 'apiVersion' | 'kind'>, resourceVersion: string): string =>
+export const bookmark = ({ apiVersion, kind }: Pick<LiveListOptions<never>, 'apiVersion' | 'kind'>, resourceVersion: string): string =>
   event('BOOKMARK', JSON.stringify({ apiVersion, kind, metadata: { resourceVersion } }), resourceVersion);
 
-const tooOld = () => errorEvent(expired('the changes since then are no longer known; start again'));
+export const tooOld = () => errorEvent(expired('the changes since then are no longer known; start again'));
 
 /** An empty id makes an EventSource forget its last id, so that it reconnects and starts again. */
 const errorEvent = ({ status }: StatusError): string => event('ERROR', JSON.stringify(status), '');

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,9 +7,9 @@ import { eventually } from '../../support/cluster-admin.ts';
 import { startEmbeddedLogin } from '../../support/embedded-login.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { clusterRoleBinding } from '../../support/grants.ts';
-import { Trusting } from '../../support/trusting.ts';
 import { aNamespace, aRole } from '../access/objects.ts';
-import { Machine } from '../kubectl-atrium/machine.ts';
+import type { Machine } from '../kubectl-atrium/machine.ts';
+import { machineOf, optionsFor } from '../kubectl-atrium/machine-of.ts';
 
 const password = 'correct horse';
 const [ada, noa] = ['ada@example.com', 'noa@example.com'] as const;
@@ -30,20 +29,10 @@ async function startWithStore() {
   };
 }
 
-const aMachine = () =>
-  forSuite(
-    () => Machine.create(),
-    (one) => one.remove(),
-  );
-
 describe('kubectl atrium audit', () => {
   const service = forSuite(startWithStore);
-  const [machine, other] = [aMachine(), aMachine()];
-  const dispatcher = forSuite(
-    async () => new Trusting(readFileSync(service.caFile, 'utf8')),
-    (agent) => agent.close(),
-  );
-  const options = () => ['--issuer', `${service.url}/identity`, '--ca-file', service.caFile, '--no-browser'];
+  const [machine, other] = [machineOf(service, { email: ada, password }), machineOf(service, { email: noa, password })];
+  const options = () => optionsFor(service);
   const ask = (one: Machine, ...args: string[]) => one.run(['audit', ...args, ...options()]);
   const event = (second: number, username: string, parts: object = {}) => ({
     ...{
@@ -66,11 +55,6 @@ describe('kubectl atrium audit', () => {
       aRole('auditors', [{ apiGroups: ['auth.platform.io'], resources: ['audits'], verbs: ['list'] }]),
       clusterRoleBinding('auditor', 'auditors', { kind: 'User', name: ada }),
     );
-    for (const [one, email] of [
-      [machine, ada],
-      [other, noa],
-    ] as const)
-      expect(await one.logIn(options(), { person: { email, password }, dispatcher })).to.include({ code: 0 });
     await service.auditStore.append([
       event(1, ada),
       event(2, noa, { responseStatus: { code: 403 }, outcome: 'failure' }),
@@ -134,6 +118,26 @@ describe('kubectl atrium audit', () => {
     expect(own.stderr).to.equal('The list has your own events only: you may not list audits.auth.platform.io here.\n');
     expect(own.stdout).not.to.contain(ada);
     expect((await ask(other, '--who', ada)).code).to.equal(1);
+  });
+
+  it('follows with -f, and prints each event once, in the order of arrival', async () => {
+    const running = machine.start(['audit', '-f', '--verb', 'patch', ...options()]);
+    await eventually(
+      () => running.output.stdout,
+      (text) => text.startsWith('TIME'),
+    );
+    const follows = async (...seconds: number[]) => {
+      await service.auditStore.append(seconds.map((second) => event(second, noa, { verb: 'patch' })));
+      await eventually(
+        () => running.output.stdout,
+        (text) => text.includes(`:${seconds.at(-1)}.000Z`),
+      );
+    };
+    await follows(32, 31);
+    await follows(33);
+    running.signal('SIGINT');
+    const { stdout } = await running.finished;
+    expect(stdout.match(/:\d\d\.000Z/g)).to.deep.equal([':32.000Z', ':31.000Z', ':33.000Z']);
   });
 
   it('prints names with control characters in one line', async () => {

@@ -80,7 +80,7 @@ const allowed: ImportTable = {
     values: ['access', 'directory', 'access-requests', 'bindings', 'groups', 'users', 'keys', 'kubernetes', 'audit', 'http', 'config'],
     types: ['plugins', 'usage', 'services.ts', 'audit-store'],
   },
-  activity: { values: ['audit-store', 'audit', 'http', 'objects'], types: ['services.ts'] },
+  activity: { values: ['lists', 'audit-store', 'kubernetes', 'audit', 'http', 'objects'], types: ['services.ts'] },
   'audit-chain': { values: ['audit-store', 'kubernetes', 'audit', 'http', 'objects'], types: ['services.ts', 'config'] },
   usage: { values: ['kubernetes', 'http', 'config', 'objects'], types: ['listed-resources', 'services.ts'] },
   search: { values: ['users', 'kubernetes', 'http', 'objects'], types: ['listed-resources', 'groups', 'services.ts', 'lists'] },

@@ -5,7 +5,13 @@ export interface ServerSentEvent {
   id: string | undefined;
   data: {
     type: string;
-    object: { kind?: string; code?: number; metadata?: { name?: string; resourceVersion?: string }; spec?: { username?: string } };
+    object: {
+      kind?: string;
+      code?: number;
+      auditID?: string;
+      metadata?: { name?: string; resourceVersion?: string };
+      spec?: { username?: string };
+    };
   };
 }
 

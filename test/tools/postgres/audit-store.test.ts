@@ -34,7 +34,7 @@ describe('the audit store in PostgreSQL', () => {
       await postgres.kill();
       expect(await messageOf(store.list({}, { limit: 1 }))).not.to.equal('answered');
       await postgres.run();
-      expect(await store.list({}, { limit: 1 })).to.deep.equal({ events: [], last: undefined });
+      expect(await store.list({}, { limit: 1 })).to.deep.equal({ events: [], last: undefined, newest: 0 });
       expect(broken).not.to.have.length(0);
     } finally {
       await store.stop();

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { type ChainedEvent, type ChainGap, type Checkpoint, firstHash, hashOf, verifyChain } from '../../src/chain.ts';
+import { matcherOf } from '../../src/conditions.ts';
 import type { AuditEvent } from '../../src/event.ts';
 import {
   type AuditDatabase,
@@ -9,6 +10,7 @@ import {
   type AuditStore,
   chainedEvent,
 } from '../../src/store.ts';
+import { rowOf } from '../../src/tables.ts';
 
 const anEvent = (parts: Partial<AuditEvent> = {}): AuditEvent => ({
   auditID: 'a1',
@@ -79,7 +81,7 @@ export function itIsAnAuditStore(makeDatabase: () => Promise<TestDatabase>): voi
     await store.append([anEvent(), core, ofService]);
     await store.stop();
     store = await database.open();
-    expect(await store.list({}, { limit: 10 })).to.deep.equal({ events: [ofService, core, anEvent()], last: undefined });
+    expect(await store.list({}, { limit: 10 })).to.deep.equal({ events: [ofService, core, anEvent()], last: undefined, newest: 3 });
   });
 
   it('keeps an event once that is appended twice', async () => {
@@ -284,6 +286,7 @@ export function itIsAnAuditStore(makeDatabase: () => Promise<TestDatabase>): voi
           before = page.last;
         } while (before !== undefined);
         const all = expected(kept, filter);
+        expect(kept.filter((event) => matcherOf(filter)(rowOf(event))).length, told).to.equal(all.length);
         expect(found, told).to.deep.equal(all.map(({ auditID }) => auditID));
         const { counts, total } = await store.count(filter, 'verb');
         expect(total, told).to.equal(all.length);
