@@ -1,16 +1,21 @@
 /** Activity: who did what, newest first, with a bar per hour. */
 import './styles';
 import { useSignal } from '@preact/signals';
+import { useEffect, useMemo } from 'preact/hooks';
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { fetchKinds, type Kind } from '../../api/kinds';
-import { useLoad } from '../../api/load';
+import { follow } from '../../api/live';
+import { type Load, useLoad } from '../../api/load';
+import { Lost } from '../../api/lost';
 import { usePoll } from '../../api/poll';
 import { asProblem, type Problem } from '../../api/problem';
+import { useFeature } from '../../api/version';
 import { query, setQuery } from '../../app/router';
 import { t } from '../../text/text';
 import { Button } from '../../ui/button';
 import { Loaded } from '../../ui/loaded';
 import { Empty, Notice, ProblemNotice } from '../../ui/state';
+import type { AuditEvent } from './actions';
 import { EventTable } from './event-table';
 import { Export } from './export';
 import { Filters } from './filters';
@@ -20,6 +25,8 @@ import { type Conditions, conditionNames, conditionsIn } from './question';
 
 const limit = 100;
 const everyMs = 10_000;
+/** Interval after which a period that ends now moves on. */
+const periodMs = 60_000;
 const noKinds: readonly Kind[] = [];
 
 export function Page() {
@@ -58,10 +65,11 @@ async function readAnswer(signal: AbortSignal): Promise<Answer> {
 
 function Timeline({ asked, kinds }: { asked: string; kinds: readonly Kind[] }) {
   const load = useLoad(`audit/${asked}`, readAnswer);
-  usePoll(load, everyMs);
+  const { arrived, lost } = useArrivals(load);
   return (
-    <Loaded load={load}>
-      {(answer) => {
+    <Loaded load={load} lost={lost.value}>
+      {(loaded) => {
+        const answer = { ...loaded, newest: { ...loaded.newest, items: newestFirst([...arrived.value, ...loaded.newest.items]) } };
         const { newest, hours, conditions } = answer;
         return (
           <>
@@ -73,6 +81,56 @@ function Timeline({ asked, kinds }: { asked: string; kinds: readonly Kind[] }) {
       }}
     </Loaded>
   );
+}
+
+/** Returns each event once, the newest first. */
+const newestFirst = (events: readonly AuditEvent[]): AuditEvent[] =>
+  [...new Map(events.map((event) => [event.auditID, event])).values()].toSorted((one, other) =>
+    other.requestReceivedTimestamp.localeCompare(one.requestReceivedTimestamp),
+  );
+
+/**
+ * Follows the events of a question. The answer with its counts is loaded again after some have arrived, or at an interval without live
+ * lists.
+ *
+ * @returns the last events that arrived, and the time since which the list is lost
+ */
+function useArrivals({ data, reload }: Load<Answer>) {
+  const isLive = useFeature('watch');
+  const arrived = useSignal<readonly AuditEvent[]>([]);
+  const lost = useMemo(() => new Lost(), []);
+  const begun = useSignal(0);
+  const isKnown = data.value?.newest.metadata.resourceVersion !== undefined;
+  usePoll({ reload }, isLive ? periodMs : everyMs);
+  useEffect(() => {
+    const answer = data.peek();
+    const place = answer?.newest.metadata.resourceVersion;
+    if (!isLive || answer === undefined || place === undefined) return;
+    // The begin of a period that ends now moves on.
+    const { from: _from, ...conditions } = answer.conditions;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const stop = follow<AuditEvent>({
+      address: `auth/v1/audit?${new URLSearchParams({ ...conditions, watch: 'true', resourceVersion: place })}`,
+      onEvent({ object }) {
+        arrived.value = [object, ...arrived.peek()].slice(0, limit);
+        timer ??= setTimeout(() => {
+          timer = undefined;
+          void reload();
+        }, everyMs);
+      },
+      async onEnd() {
+        await reload();
+        begun.value += 1;
+      },
+      onLost: (isLost) => lost.set(isLost),
+    });
+    return () => {
+      clearTimeout(timer);
+      lost.end();
+      stop();
+    };
+  }, [reload, isLive, isKnown, begun.value]);
+  return { arrived, lost: lost.since };
 }
 
 function Answered({ answer: { newest, hours, conditions, at }, kinds }: { answer: Answer; kinds: readonly Kind[] }) {

@@ -21,6 +21,7 @@ export function Filters({ kinds }: { kinds: readonly Kind[] }) {
   return (
     <search class="sentence" aria-label={t('activity.filters')}>
       <Slot name="actor" label={t('activity.who')} any={t('activity.anyone')} suggestions={useActors()} />
+      <Slot name="actorGroup" label={t('activity.group')} any={t('activity.anyGroup')} suggestions={[]} />
       <QueryChoice
         name="verb"
         label={t('activity.verb')}
@@ -45,15 +46,21 @@ export function Filters({ kinds }: { kinds: readonly Kind[] }) {
         any={t('activity.anyOutcome')}
         options={(['success', 'failure', 'unknown'] as const).map((outcome) => [outcome, t(`activity.outcome.${outcome}`)])}
       />
+      <Slot name="text" label={t('activity.words')} any={t('activity.anyWords')} suggestions={[]} />
       <PeriodChoice />
-      {query.value.get('session') && (
-        <Button kind="quiet" icon={X} onClick={() => setQuery({ session: '' })}>
-          {t('activity.inSession')}
-        </Button>
-      )}
+      {given.map((name) => query.value.get(name) && <Given key={name} name={name} />)}
     </search>
   );
 }
+
+/** Conditions that other pages set, and this one takes away. */
+const given = ['session', 'accessToken', 'subresource', 'request'] as const;
+
+const Given = ({ name }: { name: (typeof given)[number] }) => (
+  <Button kind="quiet" icon={X} onClick={() => setQuery({ [name]: '' })}>
+    {t(`activity.given.${name}`)}
+  </Button>
+);
 
 const Word = ({ of }: { of: string }) => (of === '' ? null : <span class="word">{of}</span>);
 

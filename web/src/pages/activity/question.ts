@@ -19,7 +19,18 @@ export const sinceIn = (query: URLSearchParams): Since => {
 };
 
 /** Conditions of the address that the service compares as they are. */
-const equalNames = ['actor', 'verb', 'namespace', 'name', 'session', 'request'] as const;
+const equalNames = [
+  'actor',
+  'actorGroup',
+  'verb',
+  'subresource',
+  'namespace',
+  'name',
+  'text',
+  'session',
+  'accessToken',
+  'request',
+] as const;
 
 export const conditionNames = [...equalNames, 'kind', 'outcome', 'since', 'from', 'to'] as const;
 

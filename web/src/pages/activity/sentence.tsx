@@ -27,7 +27,7 @@ interface SentenceProps {
 export function Sentence({ event, kinds, isAtObject = false }: SentenceProps) {
   const { verb, objectRef, changes = [] } = event;
   const who = <Actor of={event} />;
-  const what = <Target of={objectRef} kinds={kinds} isAtObject={isAtObject} />;
+  const what = <Target of={objectRef} user={event.objectUser} kinds={kinds} isAtObject={isAtObject} />;
   const told = serviceActionOf(event);
   if (told !== undefined) {
     const { requester, role } = event.access ?? {};
@@ -54,11 +54,11 @@ const ActorLink = ({ name }: { name: string }) => (
   </a>
 );
 
-function Target({ of: { apiGroup, resource, subresource, namespace, name }, kinds, isAtObject }: TargetProps) {
+function Target({ of: { apiGroup, resource, subresource, namespace, name }, user, kinds, isAtObject }: TargetProps) {
   const kind = kinds.find((one) => one.group === apiGroup && one.resource === resource && one.isPreferred);
   const isUnknown = subresource !== undefined && kind === undefined;
   if (name === undefined) return inNamespace(kind?.title ?? resource, isAtObject ? undefined : namespace);
-  const shown = <bdi>{name}</bdi>;
+  const shown = <bdi>{user ?? name}</bdi>;
   const object = (
     <>
       {kind?.kind ?? (isUnknown ? `${resource}/${subresource}` : resource)}{' '}
@@ -74,6 +74,7 @@ function Target({ of: { apiGroup, resource, subresource, namespace, name }, kind
 
 interface TargetProps extends Required<Pick<SentenceProps, 'kinds' | 'isAtObject'>> {
   of: AuditEvent['objectRef'];
+  user: AuditEvent['objectUser'];
 }
 
 const inNamespace = (what: ComponentChildren, namespace: string | undefined): ComponentChildren =>

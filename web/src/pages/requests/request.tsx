@@ -104,7 +104,12 @@ function Parts({ request }: { request: AccessRequest }) {
       <section class="card" aria-labelledby="timeline-title">
         <h2 id="timeline-title">{t('requests.timeline')}</h2>
         <Timeline request={request} />
-        <UseOfAccess request={request} />
+        <p class="buttons">
+          <ActivityLink of={{ kind: 'accessrequests.auth.platform.io', name: request.metadata.name, since: 'all' }}>
+            {t('activity.ofRequest')}
+          </ActivityLink>
+          <UseOfAccess request={request} />
+        </p>
       </section>
     </>
   );

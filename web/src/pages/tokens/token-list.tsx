@@ -8,6 +8,7 @@ import { dateOnly, t } from '../../text/text';
 import { Ago } from '../../ui/age';
 import { useRowAction } from '../../ui/row-action';
 import type { Column } from '../../ui/table';
+import { ActivityLink } from '../activity/activity-link';
 
 type Token = Schemas['AccessToken'];
 
@@ -68,6 +69,12 @@ const columns = (hasOwners: boolean): Column<Token>[] => [
     id: 'used',
     title: t('tokens.used'),
     cell: ({ status }) => (status?.lastUsedTime ? <Ago since={status.lastUsedTime} /> : <span class="muted">{t('users.never')}</span>),
+  },
+  {
+    id: 'activity',
+    title: t('activity.title'),
+    isMinor: true,
+    cell: ({ metadata: { name } }) => <ActivityLink of={{ accessToken: name, since: 'all' }}>{t('activity.ofToken')}</ActivityLink>,
   },
   { id: 'expires', title: t('tokens.expires'), cell: ({ spec }) => (spec.expiration ? dateOnly(spec.expiration) : t('tokens.never')) },
 ];

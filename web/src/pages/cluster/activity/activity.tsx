@@ -7,6 +7,7 @@ import { usePoll } from '../../../api/poll';
 import { t } from '../../../text/text';
 import { Loaded } from '../../../ui/loaded';
 import { Empty, FirstOnly } from '../../../ui/state';
+import { ActivityLink } from '../../activity/activity-link';
 import { EventTable } from '../../activity/event-table';
 import { OwnOnly } from '../../activity/own-only';
 
@@ -21,6 +22,7 @@ interface ActivityProps {
 
 export function Activity({ kind: { group, resource }, kinds, object: { metadata } }: ActivityProps) {
   const { name, namespace } = metadata;
+  const isNamespace = group === '' && resource === 'namespaces';
   const query = { group, resource, name, limit, ...(namespace && { namespace }) };
   const load = useLoad(`activity/${kindId({ group, resource })}/${namespace}/${name}`, (signal) =>
     bodyOf(api.GET('/auth/v1/audit', { params: { query }, signal })),
@@ -30,6 +32,7 @@ export function Activity({ kind: { group, resource }, kinds, object: { metadata 
     <Loaded load={load}>
       {({ items, scope, metadata }) => (
         <>
+          {isNamespace && <ActivityLink of={{ namespace: name, since: 'all' }}>{t('activity.inNamespace')}</ActivityLink>}
           {scope === 'Own' && <OwnOnly namespace={namespace} />}
           <FirstOnly isPart={metadata.continue !== undefined} count={items.length} kind={t('object.history')} />
           {items.length === 0 ? (
