@@ -36,8 +36,10 @@ export const auditEvent = z
     auditID: z.string().describe('Unique id of the event.'),
     cluster: z.string().describe('Cluster of the object; `local` is the one of the service.'),
     source: z
-      .enum(['door', 'service'])
-      .describe('`door`: a request that the service passed on. `service`: an action of the service itself, which `event` names.'),
+      .enum(['door', 'service', 'kube-apiserver'])
+      .describe(
+        '`door`: a request that the service passed on. `service`: an action of the service itself, which `event` names. `kube-apiserver`: a request that the API server told, and no door.',
+      ),
     event: z.string().optional().describe('Name of the action of the service, such as `AccessDecided`.'),
     verb: z.string().describe('Verb of RBAC, such as `patch`.'),
     user: z
@@ -79,11 +81,24 @@ export const auditEvent = z
     reason: z.string().optional().describe('Reason of an action of the service, in UpperCamelCase.'),
     dryRun: z.literal(true).optional(),
     issuer: z.string().optional().describe('Id of the issuer of a login.'),
-    requestID: z.string().optional().describe('`X-Request-Id` of the request.'),
+    requestID: z
+      .string()
+      .optional()
+      .describe('`X-Request-Id` of the request; with `source: kube-apiserver` the `auditID` of the API server.'),
     traceID: z.string().optional(),
     session: z.string().optional().describe('Session of the user.'),
     accessToken: z.string().optional().describe('Id of the access token.'),
     changes: z.array(change).optional(),
+    requestObject: z
+      .string()
+      .optional()
+      .describe(
+        'Body of a write as JSON in a text, of at most 8 KiB, where the audit policy says `Request`. Never that of a Secret or token.',
+      ),
+    annotations: z
+      .record(z.string(), z.string())
+      .optional()
+      .describe('Decision of the API server, and its reason, such as the binding that allowed the request.'),
     access: access.optional(),
     question: z
       .string()

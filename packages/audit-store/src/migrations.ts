@@ -97,6 +97,23 @@ const migrations = ({ bigint, bytes }: ColumnTypes): Record<string, Migration> =
       await db.schema.createIndex('events_by_id').on('events').using('hash').column('id').execute();
     },
   },
+  '0005-joins': {
+    async up(db) {
+      await db.schema
+        .createTable('joins')
+        .addColumn('sequence', bigint, (column) => column.primaryKey())
+        .addColumn('id', 'text', (column) => column.notNull())
+        .execute();
+      await db.schema
+        .createTable('unjoined')
+        .addColumn('id', 'text', (column) => column.primaryKey())
+        .addColumn('door_id', 'text', (column) => column.notNull())
+        .addColumn('time', bigint, (column) => column.notNull())
+        .addColumn('event', 'text', (column) => column.notNull())
+        .execute();
+      await db.schema.createIndex('unjoined_by_door').on('unjoined').column('door_id').execute();
+    },
+  },
 });
 
 /** Brings the schema of a database up to date. @throws the error of the step that failed; the database is as before that step */

@@ -16,6 +16,8 @@ export interface EventDatabase {
   segmentSize: number;
   /** Number through which events are known to be in segments, or removed. */
   indexed: number;
+  /** Returns the bytes in use. */
+  bytes?(): number;
 }
 
 /** Rows in one statement: SQLite takes 32,766 parameters. */
@@ -25,31 +27,32 @@ const rowsAtOnce = 500;
 export const newestEvent = (db: Kysely<Tables>) =>
   db.selectFrom('events').select(['sequence', 'hash']).orderBy('sequence', 'desc').limit(1).executeTakeFirst();
 
-/** Numbers and inserts the events that are not there yet. Only one transaction at a time appends. */
-export async function appendEvents(database: EventDatabase, events: readonly AuditEvent[]): Promise<void> {
-  const { db, begin } = database;
-  database.indexed = await db.transaction().execute(async (transaction) => {
-    await begin(transaction);
-    const newest = await newestEvent(transaction);
-    let sequence = newest?.sequence ?? 0;
-    let hash = newest === undefined ? firstHash : Buffer.from(newest.hash).toString('hex');
-    for (let from = 0; from < events.length; from += rowsAtOnce) {
-      const rows = new Map(events.slice(from, from + rowsAtOnce).map((event) => [stored(event.auditID), rowOf(event)]));
-      const known = await transaction
-        .selectFrom('events')
-        .select('id')
-        .where('id', 'in', [...rows.keys()])
-        .execute();
-      for (const { id } of known) rows.delete(id);
-      const numbered = [...rows.values()].map((row) => {
-        sequence += 1;
-        hash = hashOf(hash, sequence, membersOf(row));
-        return { sequence, ...row, hash: Buffer.from(hash, 'hex') };
-      });
-      if (numbered.length > 0) await transaction.insertInto('events').values(numbered).execute();
-    }
-    return await makeSegments(transaction, sequence, database);
-  });
+/**
+ * Numbers and inserts the events that are not there yet, in the only transaction that appends at the time.
+ *
+ * @returns the number through which events are in segments, once the transaction has ended
+ */
+export async function appendIn(transaction: Transaction<Tables>, events: readonly AuditEvent[], database: EventDatabase): Promise<number> {
+  const newest = await newestEvent(transaction);
+  let sequence = newest?.sequence ?? 0;
+  let hash = newest === undefined ? firstHash : Buffer.from(newest.hash).toString('hex');
+  for (let from = 0; from < events.length; from += rowsAtOnce) {
+    const rows = new Map(events.slice(from, from + rowsAtOnce).map((event) => [stored(event.auditID), rowOf(event)]));
+    for (const id of await knownIDs(transaction, [...rows.keys()])) rows.delete(id);
+    const numbered = [...rows.values()].map((row) => {
+      sequence += 1;
+      hash = hashOf(hash, sequence, membersOf(row));
+      return { sequence, ...row, hash: Buffer.from(hash, 'hex') };
+    });
+    if (numbered.length > 0) await transaction.insertInto('events').values(numbered).execute();
+  }
+  return await makeSegments(transaction, sequence, database);
+}
+
+/** Returns which ids the events have. */
+export async function knownIDs(db: Kysely<Tables>, ids: readonly string[]): Promise<string[]> {
+  if (ids.length === 0) return [];
+  return (await db.selectFrom('events').select('id').where('id', 'in', ids).execute()).map(({ id }) => id);
 }
 
 /** Replaces the numbers of a table. */

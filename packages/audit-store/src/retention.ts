@@ -36,7 +36,7 @@ export async function proposeCheckpoints(
     newest = Math.max(...kept);
   }
   const ends = await endsOf(db);
-  const through = ends && (await expiredThrough(db, ends, retention));
+  const through = ends && (await expiredThrough(database, ends, retention));
   return {
     start: await startOf(db, ends),
     ...(newest !== undefined && { newest: { sequence: newest, hash: (await hashAt(db, newest)) ?? '' } }),
@@ -58,9 +58,10 @@ async function startOf(db: Kysely<Tables>, ends: Ends | undefined): Promise<numb
 }
 
 /** Returns the newest kept checkpoint through which events have expired. */
-export async function expiredKept({ db }: EventDatabase, retention: AuditRetention): Promise<number | undefined> {
+export async function expiredKept(database: EventDatabase, retention: AuditRetention): Promise<number | undefined> {
+  const { db } = database;
   const ends = await endsOf(db);
-  const through = ends && (await expiredThrough(db, ends, retention));
+  const through = ends && (await expiredThrough(database, ends, retention));
   if (ends === undefined || through === undefined) return undefined;
   const kept = db.selectFrom('checkpoints').select('sequence').where('sequence', '<=', through).where('sequence', '>=', ends.oldest);
   return (await kept.orderBy('sequence', 'desc').limit(1).executeTakeFirst())?.sequence;
@@ -71,13 +72,16 @@ export async function expiredKept({ db }: EventDatabase, retention: AuditRetenti
  * event always stays, because the next one continues it.
  */
 async function expiredThrough(
-  db: Kysely<Tables>,
+  { db, bytes }: EventDatabase,
   { oldest, newest }: Ends,
-  { before, maxEvents }: AuditRetention,
+  { before, maxEvents, maxBytes }: AuditRetention,
 ): Promise<number | undefined> {
   const byNumber = maxEvents === undefined ? 0 : newest - maxEvents;
   const byAge = before === undefined ? 0 : await lastBefore(db, oldest, before);
-  const through = Math.min(Math.max(byNumber, byAge), newest - 1);
+  const used = bytes?.() ?? 0;
+  // Events have about the same size.
+  const bySize = maxBytes === undefined || used <= maxBytes ? 0 : newest - Math.floor(((newest - oldest + 1) * maxBytes) / used);
+  const through = Math.min(Math.max(byNumber, byAge, bySize), newest - 1);
   return through < oldest ? undefined : through;
 }
 
@@ -132,6 +136,7 @@ export async function removeSlice({ db, begin }: EventDatabase, through: number)
     if (ends === undefined) return 0;
     const last = Math.min(through, ends.newest - 1, ends.oldest + sliceSize - 1);
     await removeSegments(transaction, last);
+    await transaction.deleteFrom('joins').where('sequence', '<=', last).execute();
     const { numDeletedRows } = await transaction.deleteFrom('events').where('sequence', '<=', last).executeTakeFirstOrThrow();
     return Number(numDeletedRows);
   });

@@ -1,9 +1,20 @@
 import { countEvents } from './counts.ts';
 import type { AuditEvent } from './event.ts';
 import { exportedThrough, rememberExported } from './exports.ts';
-import { appendEvents, type EventDatabase, listEvents } from './queries.ts';
+import { appendEvents, joinEvents, settleEvents } from './joins.ts';
+import { type EventDatabase, listEvents } from './queries.ts';
 import { chainedEvents, expiredKept, proposeCheckpoints, removeSlice } from './retention.ts';
-import type { AuditCounts, AuditDatabase, AuditPage, AuditRetention, AuditStore, ChainPart, Proposal } from './store.ts';
+import type {
+  ApiServerEvent,
+  AuditCounts,
+  AuditDatabase,
+  AuditPage,
+  AuditRetention,
+  AuditStore,
+  ChainPart,
+  Joined,
+  Proposal,
+} from './store.ts';
 
 /** Events in a database that kysely speaks to. */
 export class SqlStore implements AuditDatabase {
@@ -16,6 +27,14 @@ export class SqlStore implements AuditDatabase {
 
   async append(events: readonly AuditEvent[]): Promise<void> {
     await appendEvents(this.#database, events);
+  }
+
+  async join(events: readonly ApiServerEvent[]): Promise<Joined> {
+    return await joinEvents(this.#database, events, new Date());
+  }
+
+  async settle(waitedMs: number): Promise<number> {
+    return await settleEvents(this.#database, Date.now() - waitedMs);
   }
 
   async list(...[filter, page]: Parameters<AuditStore['list']>): Promise<AuditPage> {
@@ -40,6 +59,10 @@ export class SqlStore implements AuditDatabase {
 
   async remove(through: number): Promise<number> {
     return await removeSlice(this.#database, through);
+  }
+
+  async bytes(): Promise<number | undefined> {
+    return this.#database.bytes?.();
   }
 
   async exported(): Promise<number> {

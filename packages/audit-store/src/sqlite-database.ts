@@ -5,6 +5,9 @@ import { type EventDatabase, indexEvents } from './queries.ts';
 import { usualSegmentSize } from './segments.ts';
 import type { Tables } from './tables.ts';
 
+const usedBytes = `select (page_count - freelist_count) * page_size as bytes
+  from pragma_page_count, pragma_freelist_count, pragma_page_size`;
+
 /**
  * Opens a file of SQLite with the tables. Each transaction is on disk when it ends. Statements hold the thread: only a worker calls it.
  *
@@ -32,8 +35,9 @@ export async function openSqlite(file: string, segmentSize = usualSegmentSize): 
     }),
   });
   await migrate(db, { bigint: 'integer', bytes: 'blob' });
+  const size = database.prepare(usedBytes);
   // This thread is the only writer.
-  const opened = { db, begin: async () => undefined, segmentSize, indexed: 0 };
+  const opened = { db, begin: async () => undefined, segmentSize, indexed: 0, bytes: () => Number(size.get()?.bytes) };
   await indexEvents(opened);
   return opened;
 }

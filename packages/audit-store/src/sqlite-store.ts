@@ -1,7 +1,17 @@
 import { Worker } from 'node:worker_threads';
 import type { AuditEvent } from './event.ts';
 import type { openSqlite } from './sqlite-database.ts';
-import type { AuditCounts, AuditDatabase, AuditPage, AuditRetention, AuditStore, ChainPart, Proposal } from './store.ts';
+import type {
+  ApiServerEvent,
+  AuditCounts,
+  AuditDatabase,
+  AuditPage,
+  AuditRetention,
+  AuditStore,
+  ChainPart,
+  Joined,
+  Proposal,
+} from './store.ts';
 
 /** Call of the thread that owns the file. */
 export interface WorkerCall {
@@ -49,6 +59,14 @@ export class SqliteStore implements AuditDatabase {
     return this.#call('append', events);
   }
 
+  join(events: readonly ApiServerEvent[]): Promise<Joined> {
+    return this.#call('join', events);
+  }
+
+  settle(waitedMs: number): Promise<number> {
+    return this.#call('settle', waitedMs);
+  }
+
   list(...[filter, page]: Parameters<AuditStore['list']>): Promise<AuditPage> {
     return this.#call('list', filter, page);
   }
@@ -71,6 +89,10 @@ export class SqliteStore implements AuditDatabase {
 
   remove(through: number): Promise<number> {
     return this.#call('remove', through);
+  }
+
+  bytes(): Promise<number | undefined> {
+    return this.#call('bytes');
   }
 
   exported(): Promise<number> {

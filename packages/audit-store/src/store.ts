@@ -128,10 +128,36 @@ export interface AuditRetention {
   before?: number | undefined;
   /** Number of the newest events that have not expired. */
   maxEvents?: number | undefined;
+  /** Bytes of the database above which the oldest events have expired. Ignored by a database that does not tell its bytes. */
+  maxBytes?: number | undefined;
+}
+
+/** An event that an API server tells. */
+export interface ApiServerEvent {
+  event: AuditEvent;
+  /** Id of the event of the door through which the request came; undefined for a request that came from elsewhere. */
+  doorID?: string | undefined;
+}
+
+/** Numbers of events of an API server. */
+export interface Joined {
+  /** Events that became events of their own. */
+  appended: number;
+  /** Events about an act that an event of a door tells. */
+  joined: number;
+  /** Events that wait for the event of a door. */
+  waiting: number;
 }
 
 /** A store that owns its data: their chain, and their end. */
 export interface AuditDatabase extends AuditStore {
+  /**
+   * Takes events of an API server, so that an act is one event. Resolves when all are on disk. An event of an API server waits for the
+   * event of its door.
+   */
+  join(events: readonly ApiServerEvent[]): Promise<Joined>;
+  /** Appends events of an API server that have waited for a time, in milliseconds. Returns their number. */
+  settle(waitedMs: number): Promise<number>;
   /** @param retention bounds for the cut */
   propose(kept: readonly number[], retention?: AuditRetention): Promise<Proposal>;
   /**
@@ -139,6 +165,8 @@ export interface AuditDatabase extends AuditStore {
    * the place of the removed events. The newest event always stays.
    */
   expired(retention: AuditRetention): Promise<number | undefined>;
+  /** Returns the bytes that events and their index take; undefined where the database does not tell. Free space of a file is not counted. */
+  bytes(): Promise<number | undefined>;
   /** Deletes a bounded number of the oldest events through a sequence, and returns their number: 0 at the end. */
   remove(through: number): Promise<number>;
   /** Returns the number through which events were exported; 0 before the first export. */

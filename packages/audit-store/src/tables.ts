@@ -48,6 +48,15 @@ export interface Tables {
   };
   /** Numbers of the checkpoints that are known to be kept outside. */
   checkpoints: { sequence: number };
+  /** Events of doors whose act the API server has told, too. */
+  joins: {
+    /** Number of the event of the door. */
+    sequence: number;
+    /** Id of the event of the API server. */
+    id: string;
+  };
+  /** Events of the API server that wait for the event of a door. */
+  unjoined: { id: string; door_id: string; time: number; event: string };
   /** Number through which events were exported. */
   exports: { sequence: number };
 }

@@ -12,7 +12,7 @@ import {
 } from '../../src/store.ts';
 import { rowOf } from '../../src/tables.ts';
 
-const anEvent = (parts: Partial<AuditEvent> = {}): AuditEvent => ({
+export const anEvent = (parts: Partial<AuditEvent> = {}): AuditEvent => ({
   auditID: 'a1',
   cluster: 'local',
   source: 'door',
@@ -468,6 +468,105 @@ export function itIsAnAuditStore(makeDatabase: () => Promise<TestDatabase>): voi
       expect(await store.propose([], { maxEvents: 1 })).to.deep.equal({ start: 0 });
       expect(await store.expired({ before: Date.now() })).to.equal(undefined);
       expect(await store.chain(0, 10)).to.deep.equal({ events: [] });
+    });
+  });
+
+  describe('with events of the API server', () => {
+    const told = (second: number, doorID: string | undefined, parts: Partial<AuditEvent> = {}) => ({
+      event: at(second, { auditID: `k${second}`, source: 'kube-apiserver', ...parts }),
+      doorID,
+    });
+
+    it('keeps an act that the door told, too, as the event of the door', async () => {
+      await store.append([at(1)]);
+      expect(await store.join([told(2, 'e1')])).to.deep.equal({ appended: 0, joined: 1, waiting: 0 });
+      expect(await store.join([told(2, 'e1')])).to.deep.equal({ appended: 0, joined: 0, waiting: 0 });
+      expect(await ids({}, { limit: 9 })).to.deep.equal(['e1']);
+    });
+
+    it('keeps a request past the doors as an event of its own, and a repeated batch once', async () => {
+      for (const appended of [1, 0]) expect(await store.join([told(2, undefined)])).to.include({ appended });
+      expect(await ids({ source: 'kube-apiserver' }, { limit: 9 })).to.deep.equal(['k2']);
+      expect(await verifyChain((await store.chain(0, 99)).events, [])).to.deep.equal({ verified: 1, gap: undefined });
+    });
+
+    it('joins an event that comes before that of the door once the door tells it', async () => {
+      expect(await store.join([told(2, 'e1')])).to.deep.equal({ appended: 0, joined: 0, waiting: 1 });
+      expect(await store.join([told(2, 'e1')])).to.include({ appended: 0 });
+      await store.append([at(1)]);
+      expect(await store.settle(-1)).to.equal(0);
+      expect(await store.join([told(2, 'e1')])).to.include({ appended: 0, joined: 0 });
+      expect(await ids({}, { limit: 9 })).to.deep.equal(['e1']);
+    });
+
+    it('keeps an event whose door stays silent, after a while', async () => {
+      await store.join([told(2, 'e1')]);
+      expect(await store.settle(60_000)).to.equal(0);
+      expect(await store.settle(-1)).to.equal(1);
+      expect(await store.join([told(2, 'e1')])).to.deep.equal({ appended: 0, joined: 0, waiting: 0 });
+      expect(await ids({}, { limit: 9 })).to.deep.equal(['k2']);
+    });
+
+    it('joins one event with that of a door: a sender past the door may choose its id again', async () => {
+      await store.append([at(1)]);
+      await store.join([told(2, 'e1'), told(3, 'e1')]);
+      expect(await ids({}, { limit: 9 })).to.deep.equal(['k3', 'e1']);
+    });
+
+    const pods = { apiGroup: '', resource: 'pods', subresource: 'exec', namespace: 'shop', name: 'cart-0' };
+    const others: Record<string, Partial<AuditEvent>> = {
+      'another verb': { verb: 'delete' },
+      'another user': { user: { username: 'noa' } },
+      'another user as whom it is done': { impersonatedUser: { username: 'noa' } },
+      'another object': { objectRef: { ...anEvent().objectRef, name: 'cart' } },
+      'another namespace': { objectRef: { ...anEvent().objectRef, namespace: 'payments' } },
+      'another resource': { objectRef: pods },
+      'an effect': { dryRun: true },
+      'another outcome': { outcome: 'failure' },
+      'a much later time': { requestReceivedTimestamp: '2026-11-29T10:06:00.000Z' },
+    };
+    for (const [what, parts] of Object.entries(others))
+      it(`joins no event with ${what}`, async () => {
+        await store.append([at(1)]);
+        await store.join([told(2, 'e1', parts)]);
+        expect((await store.list({}, { limit: 9 })).events).to.have.length(2);
+      });
+
+    it('joins no event with another command, and one with the same', async () => {
+      const connection = { container: 'app', command: ['ls'], tty: true as const };
+      await store.append([at(1, { objectRef: pods, connection, stage: 'ResponseStarted' })]);
+      await store.join([told(2, 'e1', { objectRef: pods, connection: { ...connection, command: ['rm'] } })]);
+      await store.join([told(3, 'e1', { objectRef: pods, connection })]);
+      expect(await ids({}, { limit: 9 })).to.deep.equal(['k2', 'e1']);
+    });
+
+    it('joins an event of a generated name, and one that the API server names by its namespace', async () => {
+      const { name: _name, ...unnamed } = anEvent().objectRef;
+      await store.append([at(1), at(2, { objectRef: { apiGroup: '', resource: 'namespaces', name: 'shop' } })]);
+      await store.join([
+        told(3, 'e1', { objectRef: unnamed }),
+        told(4, 'e2', { objectRef: { apiGroup: '', resource: 'namespaces', namespace: 'shop', name: 'shop' } }),
+      ]);
+      expect(await ids({}, { limit: 9 })).to.deep.equal(['e2', 'e1']);
+    });
+
+    it('keeps the event of the API server beside an event of the door without a known outcome', async () => {
+      await store.append([at(1, { outcome: 'unknown' })]);
+      await store.join([told(2, 'e1')]);
+      expect(await ids({}, { limit: 9 })).to.deep.equal(['k2', 'e1']);
+    });
+
+    it('joins none with an event of the service', async () => {
+      await store.append([at(1, { source: 'service', event: 'UserPatched' })]);
+      expect(await store.join([told(2, 'e1')])).to.include({ waiting: 1 });
+    });
+
+    it('forgets joins with the events that are removed', async () => {
+      await store.append([at(1), at(2)]);
+      await store.join([told(3, 'e1')]);
+      await store.propose([1]);
+      expect(await store.remove(1)).to.equal(1);
+      expect(await ids({}, { limit: 9 })).to.deep.equal(['e2']);
     });
   });
 

@@ -1,0 +1,174 @@
+/**
+ * Requests that both a door and the API server tell. The door sends the id of its event along, and the event of the door stays alone. A
+ * sender past the door can choose the id of an event that it knows: an event of the API server is therefore left out only if it is about
+ * the same act, and once for each event of a door.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import type { Kysely, Transaction } from 'kysely';
+import type { AuditEvent } from './event.ts';
+import { appendIn, type EventDatabase, knownIDs } from './queries.ts';
+import type { ApiServerEvent, Joined } from './store.ts';
+import { eventOf, stored, type Tables } from './tables.ts';
+
+/** Events in one statement. */
+const atOnce = 500;
+/** Longest time between both events of an act: both clocks may be wrong. */
+const maxApartMs = 300_000;
+
+/** Appends the events that are not there yet. Events of the API server that waited for one of them are joined with it. */
+export async function appendEvents(database: EventDatabase, events: readonly AuditEvent[]): Promise<void> {
+  const { db, begin } = database;
+  database.indexed = await db.transaction().execute(async (transaction) => {
+    await begin(transaction);
+    let indexed = await appendIn(transaction, events, database);
+    for (let from = 0; from < events.length; from += atOnce) {
+      const doors = events.slice(from, from + atOnce).filter(({ source }) => source === 'door');
+      if (doors.length === 0) continue;
+      const doorIDs = doors.map(({ auditID }) => stored(auditID));
+      const waiting = await transaction.selectFrom('unjoined').selectAll().where('door_id', 'in', doorIDs).execute();
+      if (waiting.length === 0) continue;
+      await remove(transaction, waiting);
+      const { own } = await joined(transaction, waiting.map(apiServerEventOf));
+      indexed = await appendIn(transaction, own, database);
+    }
+    return indexed;
+  });
+}
+
+/** Takes events of the API server. */
+export async function joinEvents(database: EventDatabase, events: readonly ApiServerEvent[], now: Date): Promise<Joined> {
+  const { db, begin } = database;
+  const counts = { appended: 0, joined: 0, waiting: 0 };
+  database.indexed = await db.transaction().execute(async (transaction) => {
+    await begin(transaction);
+    let { indexed } = database;
+    for (let from = 0; from < events.length; from += atOnce) {
+      const part = events.slice(from, from + atOnce);
+      const { own, early, isJoined } = await joined(transaction, part);
+      indexed = await appendIn(transaction, own, database);
+      const waiting = early.map(({ event, doorID = '' }) => ({
+        ...{ id: stored(event.auditID), door_id: stored(doorID), time: now.getTime() },
+        event: JSON.stringify(event),
+      }));
+      if (waiting.length > 0)
+        await transaction
+          .insertInto('unjoined')
+          .values(waiting)
+          .onConflict((conflict) => conflict.column('id').doNothing())
+          .execute();
+      counts.appended += own.length;
+      counts.joined += isJoined;
+      counts.waiting += early.length;
+    }
+    return indexed;
+  });
+  return counts;
+}
+
+/** Appends the events that waited since before a time, a bounded number of them. */
+export async function settleEvents(database: EventDatabase, before: number): Promise<number> {
+  const { db, begin } = database;
+  let count = 0;
+  database.indexed = await db.transaction().execute(async (transaction) => {
+    await begin(transaction);
+    const late = transaction.selectFrom('unjoined').selectAll().where('time', '<', before).orderBy('time').orderBy('id');
+    const waiting = await late.limit(atOnce).execute();
+    if (waiting.length === 0) return database.indexed;
+    await remove(transaction, waiting);
+    count = waiting.length;
+    return await appendIn(
+      transaction,
+      waiting.map((row) => apiServerEventOf(row).event),
+      database,
+    );
+  });
+  return count;
+}
+
+type Waiting = Tables['unjoined'];
+
+const apiServerEventOf = ({ event, door_id: doorID }: Waiting): ApiServerEvent => ({ event: JSON.parse(event) as AuditEvent, doorID });
+
+const remove = (transaction: Transaction<Tables>, waiting: readonly Waiting[]) =>
+  transaction
+    .deleteFrom('unjoined')
+    .where(
+      'id',
+      'in',
+      waiting.map(({ id }) => id),
+    )
+    .execute();
+
+/** Joins events with those of doors. Returns the others: those of their own, and those whose door has told nothing yet. */
+async function joined(transaction: Transaction<Tables>, events: readonly ApiServerEvent[]) {
+  const ids = events.map(({ event }) => stored(event.auditID));
+  const known = new Set(await knownIDs(transaction, ids));
+  const doors = await doorsOf(transaction, events);
+  const own: AuditEvent[] = [];
+  const early: ApiServerEvent[] = [];
+  const joins: Tables['joins'][] = [];
+  for (const told of events) {
+    const id = stored(told.event.auditID);
+    const door = told.doorID === undefined ? undefined : doors.get(stored(told.doorID));
+    // A batch may come twice.
+    if (known.has(id) || door?.joinedBy === id) continue;
+    if (told.doorID === undefined) own.push(told.event);
+    else if (door === undefined) early.push(told);
+    else if (door.joinedBy === undefined && isSameAct(door.event, told.event)) {
+      door.joinedBy = id;
+      joins.push({ sequence: door.sequence, id });
+    } else own.push(told.event);
+  }
+  if (joins.length > 0) await transaction.insertInto('joins').values(joins).execute();
+  return { own, early, isJoined: joins.length };
+}
+
+interface Door {
+  sequence: number;
+  event: AuditEvent;
+  /** Id of the event of the API server about the same act. */
+  joinedBy: string | undefined;
+}
+
+/** Returns events of doors by their ids. */
+async function doorsOf(db: Kysely<Tables>, events: readonly ApiServerEvent[]): Promise<Map<string, Door>> {
+  const doorIDs = [...new Set(events.flatMap(({ doorID }) => (doorID === undefined ? [] : [stored(doorID)])))];
+  if (doorIDs.length === 0) return new Map();
+  const rows = await db
+    .selectFrom('events')
+    .leftJoin('joins', 'joins.sequence', 'events.sequence')
+    .selectAll('events')
+    .select('joins.id as joined_by')
+    .where('events.id', 'in', doorIDs)
+    .where('events.source', '=', 'door')
+    .execute();
+  return new Map(
+    rows.map(({ joined_by, ...row }) => [row.id, { sequence: row.sequence, event: eventOf(row), joinedBy: joined_by ?? undefined }]),
+  );
+}
+
+/**
+ * Compares what both events tell. An event of a door whose outcome is not known, or is a different one, leaves the other event its own
+ * place: the API server knows better.
+ */
+function isSameAct(door: AuditEvent, told: AuditEvent): boolean {
+  const [one, other] = [door, told].map(({ verb, objectRef: { apiGroup, resource, subresource }, outcome, dryRun }) => ({
+    ...{ verb, apiGroup, resource, outcome, subresource: subresource ?? '', dryRun: dryRun === true },
+  }));
+  const isSame = isDeepStrictEqual(one, other) && isDeepStrictEqual(connectionOf(door), connectionOf(told));
+  const isNamedSame = (['namespace', 'name'] as const).every((name) => {
+    const [a = '', b = ''] = [door.objectRef[name], told.objectRef[name]];
+    // The API server does not know a generated name, and the door no namespace of a namespace.
+    return a === b || a === '' || b === '';
+  });
+  const apart = Math.abs(Date.parse(door.requestReceivedTimestamp) - Date.parse(told.requestReceivedTimestamp));
+  return isSame && isNamedSame && userOf(door) === userOf(told) && apart <= maxApartMs;
+}
+
+/** Returns the user whose rights decided. */
+const userOf = ({ user, impersonatedUser }: AuditEvent) => impersonatedUser?.username ?? user?.username;
+
+function connectionOf({ connection }: AuditEvent) {
+  const { bytesSent: _sent, bytesReceived: _received, ...opened } = connection ?? {};
+  return opened;
+}
