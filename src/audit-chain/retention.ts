@@ -54,6 +54,16 @@ export class Retention {
     return { maxEvents, before: age !== undefined && serverClock.isTrusted ? serverClock.now().getTime() - age : undefined };
   }
 
+  /** Removes recordings by age alone: events have a number, and recordings have bounds of their own. */
+  async #sweepRecordings(): Promise<void> {
+    const { store, log } = this.#options;
+    const { before } = this.#bounds();
+    let total = 0;
+    for (let count = -1; before !== undefined && count !== 0 && !this.#isStopping; total += count)
+      count = await store.expireRecordings(before);
+    if (total > 0) log.info({ removed: total }, 'expired recordings of shells were removed');
+  }
+
   async #sweep(): Promise<void> {
     const { store, log } = this.#options;
     let total = 0;
@@ -65,6 +75,7 @@ export class Retention {
         total += count;
       }
       if (total > 0) log.info({ removed: total, through }, 'expired audit events were removed');
+      await this.#sweepRecordings();
     } catch (error) {
       log.warn({ err: error, removed: total }, 'removal of expired audit events failed');
     }

@@ -1,3 +1,4 @@
+import type { RecordingStep, RecordingStore } from '@atrium/audit-store/recording.ts';
 import type { AuditDatabase, AuditStore } from '@atrium/audit-store/store.ts';
 import type { Counter, Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { StatusError, serviceUnavailable } from '@atrium/objects/status.ts';
@@ -46,6 +47,26 @@ export class ReportedStore implements AuditStore {
 
   propose(kept: readonly number[]): ReturnType<AuditStore['propose']> {
     return this.#reported(this.#propose(kept));
+  }
+
+  keepRecording(step: RecordingStep): Promise<boolean> {
+    return this.#reported(this.#store.keepRecording(step));
+  }
+
+  listRecordings(...query: Parameters<RecordingStore['listRecordings']>): ReturnType<RecordingStore['listRecordings']> {
+    return this.#reported(this.#store.listRecordings(...query));
+  }
+
+  getRecording(id: string): ReturnType<RecordingStore['getRecording']> {
+    return this.#reported(this.#store.getRecording(id));
+  }
+
+  readRecording(id: string, after: number): ReturnType<RecordingStore['readRecording']> {
+    return this.#reported(this.#store.readRecording(id, after));
+  }
+
+  deleteRecording(id: string): Promise<boolean> {
+    return this.#reported(this.#store.deleteRecording(id));
   }
 
   stop(): Promise<void> {

@@ -1,6 +1,19 @@
 /** Operations of the audit store, for replicas of the service. The store decides nothing about users: the service asks for their rights. */
+import { recordingPage, recordingParts } from '@atrium/audit-store/recording.ts';
 import { type AuditStore, auditCounts, auditPage, chainPart, proposal } from '@atrium/audit-store/store.ts';
-import { appendBody, chainBody, countBody, proposeBody, queryBody } from '@atrium/audit-store/wire.ts';
+import {
+  appendBody,
+  chainBody,
+  countBody,
+  foundRecording,
+  proposeBody,
+  queryBody,
+  recordingDone,
+  recordingIDBody,
+  recordingQueryBody,
+  recordingReadBody,
+  recordingStepBody,
+} from '@atrium/audit-store/wire.ts';
 import { type Operation, operation } from '@atrium/http/operation.ts';
 import type { z } from 'zod';
 import type { StoreCallers } from './callers.ts';
@@ -55,6 +68,50 @@ export const storeOperations = (store: AuditStore, callers: StoreCallers): Opera
     body: proposeBody,
     answer: { description: 'Checkpoints to be signed and kept outside.', schema: proposal },
     ask: ({ kept }) => store.propose(kept),
+  }),
+  ...recordingOperations(store, callers),
+];
+
+const recordingOperations = (store: AuditStore, callers: StoreCallers): Operation[] => [
+  question(callers, {
+    id: 'KeepRecording',
+    paths: ['/v1/recordings'],
+    summary: 'Keeps the state of a recording and its next part; answers when both are on disk',
+    body: recordingStepBody,
+    answer: { description: 'Whether the recording exists.', schema: recordingDone },
+    ask: async (step) => ({ isDone: await store.keepRecording(step) }),
+  }),
+  question(callers, {
+    id: 'QueryRecordings',
+    paths: ['/v1/recordings/list'],
+    summary: 'Lists recordings, newest first',
+    body: recordingQueryBody,
+    answer: { description: 'A page of recordings.', schema: recordingPage },
+    ask: ({ filter, ...page }) => store.listRecordings(filter, page),
+  }),
+  question(callers, {
+    id: 'FindRecording',
+    paths: ['/v1/recordings/get'],
+    summary: 'Returns a recording without its output',
+    body: recordingIDBody,
+    answer: { description: 'The recording, if it exists.', schema: foundRecording },
+    ask: async ({ id }) => ({ recording: await store.getRecording(id) }),
+  }),
+  question(callers, {
+    id: 'ReadRecording',
+    paths: ['/v1/recordings/read'],
+    summary: 'Returns parts of a recording',
+    body: recordingReadBody,
+    answer: { description: 'Parts in their order; none at the end.', schema: recordingParts },
+    ask: async ({ id, after }) => ({ parts: await store.readRecording(id, after) }),
+  }),
+  question(callers, {
+    id: 'RemoveRecording',
+    paths: ['/v1/recordings/delete'],
+    summary: 'Deletes a recording',
+    body: recordingIDBody,
+    answer: { description: 'Whether there was one.', schema: recordingDone },
+    ask: async ({ id }) => ({ isDone: await store.deleteRecording(id) }),
   }),
 ];
 

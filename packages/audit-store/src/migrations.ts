@@ -114,6 +114,31 @@ const migrations = ({ bigint, bytes }: ColumnTypes): Record<string, Migration> =
       await db.schema.createIndex('unjoined_by_door').on('unjoined').column('door_id').execute();
     },
   },
+  '0006-recordings': {
+    async up(db) {
+      await db.schema
+        .createTable('recordings')
+        .addColumn('id', 'text', (column) => column.primaryKey())
+        .addColumn('cluster', 'text', (column) => column.notNull())
+        .addColumn('actor', 'text', (column) => column.notNull())
+        .addColumn('namespace', 'text', (column) => column.notNull())
+        .addColumn('name', 'text', (column) => column.notNull())
+        .addColumn('started', bigint, (column) => column.notNull())
+        .addColumn('changed', bigint, (column) => column.notNull())
+        .addColumn('rest', 'text', (column) => column.notNull())
+        .execute();
+      await db.schema.createIndex('recordings_by_time').on('recordings').columns(['started', 'id']).execute();
+      await db.schema.createIndex('recordings_by_actor').on('recordings').columns(['actor', 'started', 'id']).execute();
+      await db.schema.createIndex('recordings_by_change').on('recordings').column('changed').execute();
+      await db.schema
+        .createTable('recording_parts')
+        .addColumn('recording', 'text', (column) => column.notNull())
+        .addColumn('number', bigint, (column) => column.notNull())
+        .addColumn('lines', bytes, (column) => column.notNull())
+        .addPrimaryKeyConstraint('recording_parts_by_number', ['recording', 'number'])
+        .execute();
+    },
+  },
 });
 
 /** Brings the schema of a database up to date. @throws the error of the step that failed; the database is as before that step */

@@ -3,6 +3,8 @@ import type { AuditEvent } from './event.ts';
 import { exportedThrough, rememberExported } from './exports.ts';
 import { appendEvents, joinEvents, settleEvents } from './joins.ts';
 import { type EventDatabase, listEvents } from './queries.ts';
+import type { Recording, RecordingPage, RecordingPart, RecordingStep, RecordingStore } from './recording.ts';
+import { deleteRecordings, expireRecordings, getRecording, keepStep, listRecordings, readParts } from './recordings.ts';
 import { chainedEvents, expiredKept, proposeCheckpoints, removeSlice } from './retention.ts';
 import type {
   ApiServerEvent,
@@ -71,6 +73,30 @@ export class SqlStore implements AuditDatabase {
 
   async setExported(sequence: number): Promise<void> {
     await rememberExported(this.#database, sequence);
+  }
+
+  async keepRecording(step: RecordingStep): Promise<boolean> {
+    return await keepStep(this.#database, step);
+  }
+
+  async listRecordings(...[filter, page]: Parameters<RecordingStore['listRecordings']>): Promise<RecordingPage> {
+    return await listRecordings(this.#database, filter, page);
+  }
+
+  async getRecording(id: string): Promise<Recording | undefined> {
+    return await getRecording(this.#database, id);
+  }
+
+  async readRecording(id: string, after: number): Promise<RecordingPart[]> {
+    return await readParts(this.#database, id, after);
+  }
+
+  async deleteRecording(id: string): Promise<boolean> {
+    return (await deleteRecordings(this.#database, [id])) > 0;
+  }
+
+  async expireRecordings(before: number): Promise<number> {
+    return await expireRecordings(this.#database, before);
   }
 
   async stop(): Promise<void> {

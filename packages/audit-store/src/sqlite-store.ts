@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { AuditEvent } from './event.ts';
+import type { Recording, RecordingPage, RecordingPart, RecordingStep, RecordingStore } from './recording.ts';
 import type { openSqlite } from './sqlite-database.ts';
 import type {
   ApiServerEvent,
@@ -101,6 +102,30 @@ export class SqliteStore implements AuditDatabase {
 
   setExported(sequence: number): Promise<void> {
     return this.#call('setExported', sequence);
+  }
+
+  keepRecording(step: RecordingStep): Promise<boolean> {
+    return this.#call('keepRecording', step);
+  }
+
+  listRecordings(...[filter, page]: Parameters<RecordingStore['listRecordings']>): Promise<RecordingPage> {
+    return this.#call('listRecordings', filter, page);
+  }
+
+  getRecording(id: string): Promise<Recording | undefined> {
+    return this.#call('getRecording', id);
+  }
+
+  readRecording(id: string, after: number): Promise<RecordingPart[]> {
+    return this.#call('readRecording', id, after);
+  }
+
+  deleteRecording(id: string): Promise<boolean> {
+    return this.#call('deleteRecording', id);
+  }
+
+  expireRecordings(before: number): Promise<number> {
+    return this.#call('expireRecordings', before);
   }
 
   async stop(): Promise<void> {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type AuditEvent, auditEvent } from './event.ts';
+import type { RecordingStore } from './recording.ts';
 
 const equal = () => z.string().optional();
 const milliseconds = () => z.int().optional();
@@ -104,7 +105,7 @@ export const proposal = z.object({
 
 export type Proposal = z.output<typeof proposal>;
 
-export interface AuditStore {
+export interface AuditStore extends RecordingStore {
   /** Resolves when all events are on disk. An event whose `auditID` is known is ignored, so that a batch can be sent again. */
   append(events: readonly AuditEvent[]): Promise<void>;
   /** Returns the newest events, or those before a place. */
@@ -172,4 +173,6 @@ export interface AuditDatabase extends AuditStore {
   /** Returns the number through which events were exported; 0 before the first export. */
   exported(): Promise<number>;
   setExported(sequence: number): Promise<void>;
+  /** Deletes some of the recordings whose last output is older than a time. Returns how many: 0 at the end. */
+  expireRecordings(before: number): Promise<number>;
 }

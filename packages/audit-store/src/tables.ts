@@ -59,6 +59,25 @@ export interface Tables {
   unjoined: { id: string; door_id: string; time: number; event: string };
   /** Number through which events were exported. */
   exports: { sequence: number };
+  recordings: {
+    id: string;
+    cluster: string;
+    actor: string;
+    namespace: string;
+    name: string;
+    /** Milliseconds since the epoch. */
+    started: number;
+    /** Time of the last output. */
+    changed: number;
+    /** The recording as JSON. */
+    rest: string;
+  };
+  recording_parts: {
+    recording: string;
+    number: number;
+    /** Lines of asciicast, compressed by gzip. */
+    lines: Uint8Array;
+  };
 }
 
 /** Members of an event without a column. */

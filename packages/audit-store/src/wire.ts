@@ -1,6 +1,7 @@
 /** Calls of a store over HTTP: bodies of requests and answers. */
 import { z } from 'zod';
 import { auditEvent } from './event.ts';
+import { recording, recordingFilter, recordingPlace, recordingStep } from './recording.ts';
 import { auditDimension, auditFilter, auditPlace } from './store.ts';
 
 /** Events in one request. The reader of JSON bodies bounds names, values and signs, of which an event has some hundred. */
@@ -24,6 +25,23 @@ export const countBody = z.strictObject({ filter: auditFilter, by: auditDimensio
 export const chainBody = z.strictObject({ after: z.int().min(0), limit: z.int().min(1).max(maxListed) });
 
 export const proposeBody = z.strictObject({ kept: z.array(z.int().min(1)).max(maxListed) });
+
+export const recordingStepBody = recordingStep;
+
+export const recordingQueryBody = z.strictObject({
+  filter: recordingFilter,
+  limit: z.int().min(1).max(maxListed),
+  before: recordingPlace.optional(),
+});
+
+export const recordingIDBody = z.strictObject({ id: z.string() });
+
+export const recordingReadBody = z.strictObject({ id: z.string(), after: z.int().min(0) });
+
+/** Tells that a step was kept, or a recording deleted. */
+export const recordingDone = z.object({ isDone: z.boolean() });
+
+export const foundRecording = z.object({ recording: recording.optional() });
 
 /** Name of the store in the tokens of its callers. */
 export const storeAudience = 'atrium-audit-store';

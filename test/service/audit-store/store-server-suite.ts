@@ -122,12 +122,22 @@ export function itServesStoreCalls(databaseSettings: () => Promise<object> = asy
     responseStatus: { code: 200 },
     requestID: 'r1',
   };
+  const recording = {
+    ...{ id: 'r1', cluster: 'local', user: { username: 'ada' }, mode: 'required', startedAt: '2026-01-12T10:00:00.000Z' },
+    objectRef: { namespace: 'shop', name: 'cart-0', subresource: 'exec' },
+    ...{ seconds: 0, width: 80, height: 24, bytes: 0, lostBytes: 0 },
+  };
   const paths = {
     '/v1/events': { events: [event] },
     '/v1/queries': query,
     '/v1/counts': { filter: {}, by: 'verb' },
     '/v1/chain': { after: 0, limit: 1 },
     '/v1/checkpoints': { kept: [] },
+    '/v1/recordings': { recording, isNew: true },
+    '/v1/recordings/list': { filter: {}, limit: 1 },
+    '/v1/recordings/get': { id: 'r1' },
+    '/v1/recordings/read': { id: 'r1', after: 0 },
+    '/v1/recordings/delete': { id: 'r1' },
   };
 
   it('refuses callers without a token of the service account for the store, on every path', async () => {

@@ -11,6 +11,7 @@ import {
   chainedEvent,
 } from '../../src/store.ts';
 import { rowOf } from '../../src/tables.ts';
+import { itKeepsRecordings } from './recordings-suite.ts';
 
 export const anEvent = (parts: Partial<AuditEvent> = {}): AuditEvent => ({
   auditID: 'a1',
@@ -67,6 +68,7 @@ export function itIsAnAuditStore(makeDatabase: () => Promise<TestDatabase>): voi
     await store.stop();
     await database.remove();
   });
+  itKeepsRecordings(() => store);
   const ids = async (...list: Parameters<AuditStore['list']>) => (await store.list(...list)).events.map(({ auditID }) => auditID);
 
   it('returns an event as it was appended, also after a new start', async () => {

@@ -1,0 +1,112 @@
+import type { Kysely } from 'kysely';
+import type { EventDatabase } from './queries.ts';
+import {
+  type Recording,
+  type RecordingFilter,
+  type RecordingPage,
+  type RecordingPart,
+  type RecordingPlace,
+  type RecordingStep,
+  recording,
+} from './recording.ts';
+import { stored, type Tables } from './tables.ts';
+
+/** Bound of the parts in one answer: a part has some 100 KiB. */
+const partsAtOnce = 8;
+/** Recordings that one call removes. */
+const removedAtOnce = 20;
+
+type RecordingRow = Tables['recordings'];
+
+const rowOf = (kept: Recording): RecordingRow => ({
+  id: stored(kept.id),
+  cluster: stored(kept.cluster),
+  actor: stored(kept.user.username),
+  namespace: stored(kept.objectRef.namespace),
+  name: stored(kept.objectRef.name),
+  started: Date.parse(kept.startedAt),
+  changed: Date.parse(kept.startedAt) + Math.round(kept.seconds * 1000),
+  rest: JSON.stringify(kept),
+});
+
+const recordingOf = ({ rest }: RecordingRow): Recording => recording.parse(JSON.parse(rest));
+
+export async function keepStep({ db, begin }: EventDatabase, { recording: kept, isNew, part }: RecordingStep): Promise<boolean> {
+  return await db.transaction().execute(async (transaction) => {
+    await begin(transaction);
+    const row = rowOf(kept);
+    if (isNew) {
+      await transaction
+        .insertInto('recordings')
+        .values(row)
+        .onConflict((conflict) => conflict.column('id').doNothing())
+        .execute();
+    } else {
+      const { numUpdatedRows } = await transaction.updateTable('recordings').set(row).where('id', '=', row.id).executeTakeFirstOrThrow();
+      if (numUpdatedRows === 0n) return false;
+    }
+    if (part !== undefined)
+      await transaction
+        .insertInto('recording_parts')
+        .values({ recording: row.id, number: part.number, lines: Buffer.from(part.lines, 'base64') })
+        .onConflict((conflict) => conflict.columns(['recording', 'number']).doNothing())
+        .execute();
+    return true;
+  });
+}
+
+export async function listRecordings(
+  { db }: EventDatabase,
+  { from, to, ...equal }: RecordingFilter,
+  { limit, before }: { limit: number; before?: RecordingPlace | undefined },
+): Promise<RecordingPage> {
+  let query = db.selectFrom('recordings').selectAll().orderBy('started', 'desc').orderBy('id', 'desc');
+  for (const column of ['cluster', 'actor', 'namespace', 'name'] as const) {
+    const value = equal[column];
+    if (value !== undefined) query = query.where(column, '=', stored(value));
+  }
+  if (from !== undefined) query = query.where('started', '>=', from);
+  if (to !== undefined) query = query.where('started', '<', to);
+  if (before !== undefined)
+    query = query.where(({ eb, refTuple, tuple }) => eb(refTuple('started', 'id'), '<', tuple(before.started, before.id)));
+  // A further row tells that another page follows.
+  const rows = await query.limit(limit + 1).execute();
+  const shown = rows.slice(0, limit);
+  const last = rows.length > limit ? shown.at(-1) : undefined;
+  return { recordings: shown.map(recordingOf), ...(last && { last: { started: last.started, id: last.id } }) };
+}
+
+export async function getRecording({ db }: EventDatabase, id: string): Promise<Recording | undefined> {
+  const row = await db.selectFrom('recordings').selectAll().where('id', '=', stored(id)).executeTakeFirst();
+  return row && recordingOf(row);
+}
+
+export async function readParts({ db }: EventDatabase, id: string, after: number): Promise<RecordingPart[]> {
+  const parts = db
+    .selectFrom('recording_parts')
+    .select(['number', 'lines'])
+    .where('recording', '=', stored(id))
+    .where('number', '>', after);
+  const rows = await parts.orderBy('number').limit(partsAtOnce).execute();
+  return rows.map(({ number, lines }) => ({ number, lines: Buffer.from(lines).toString('base64') }));
+}
+
+export async function deleteRecordings({ db, begin }: EventDatabase, ids: readonly string[]): Promise<number> {
+  return await db.transaction().execute(async (transaction) => {
+    await begin(transaction);
+    await transaction.deleteFrom('recording_parts').where('recording', 'in', ids).execute();
+    const { numDeletedRows } = await transaction.deleteFrom('recordings').where('id', 'in', ids).executeTakeFirstOrThrow();
+    return Number(numDeletedRows);
+  });
+}
+
+/** Deletes some of the recordings whose last output is older than a time. Returns how many: 0 at the end. */
+export async function expireRecordings(database: EventDatabase, before: number): Promise<number> {
+  const expired = await oldRecordings(database.db, before);
+  return expired.length === 0 ? 0 : await deleteRecordings(database, expired);
+}
+
+async function oldRecordings(db: Kysely<Tables>, before: number): Promise<string[]> {
+  const old = db.selectFrom('recordings').select('id').where('changed', '<', before);
+  return (await old.orderBy('changed').limit(removedAtOnce).execute()).map(({ id }) => id);
+}

@@ -1,0 +1,83 @@
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { expect } from 'chai';
+import type { Recording, RecordingPart } from '../../src/recording.ts';
+import type { AuditDatabase } from '../../src/store.ts';
+
+const aRecording = (parts: Partial<Recording> = {}): Recording => ({
+  id: 'r1',
+  cluster: 'local',
+  user: { username: 'ada@example.com', uid: 'u1' },
+  objectRef: { namespace: 'shop', name: 'cart-0', subresource: 'exec' },
+  container: 'web',
+  command: ['sh', '-c', 'a\0b\\c\ud800'],
+  tty: true,
+  mode: 'required',
+  startedAt: '2026-11-29T10:00:00.000Z',
+  seconds: 0,
+  width: 80,
+  height: 24,
+  bytes: 0,
+  lostBytes: 0,
+  ...parts,
+});
+const aPart = (number: number, text: string): RecordingPart => ({ number, lines: gzipSync(text).toString('base64') });
+const textOf = ({ lines }: RecordingPart) => gunzipSync(Buffer.from(lines, 'base64')).toString();
+
+/** Tests of recordings that hold on each database. */
+export function itKeepsRecordings(opened: () => AuditDatabase): void {
+  const all = async (...page: Parameters<AuditDatabase['listRecordings']>) =>
+    (await opened().listRecordings(...page)).recordings.map(({ id }) => id);
+  const readAll = async (id: string) => (await opened().readRecording(id, 0)).map(textOf);
+
+  it('keeps a recording with its parts, each of which can be sent again', async () => {
+    const store = opened();
+    const first = { recording: aRecording(), isNew: true };
+    expect([await store.keepRecording(first), await store.keepRecording(first)]).to.deep.equal([true, true]);
+    const kept = aRecording({ bytes: 3, seconds: 1.5 });
+    const step = { recording: kept, isNew: false, part: aPart(1, 'one') };
+    expect([await store.keepRecording(step), await store.keepRecording(step)]).to.deep.equal([true, true]);
+    const end = aRecording({ bytes: 6, seconds: 2, endedAt: '2026-11-29T10:00:02.000Z' });
+    await store.keepRecording({ recording: end, isNew: false, part: aPart(2, 'two\0') });
+    expect(await store.getRecording('r1')).to.deep.equal({ ...end, command: ['sh', '-c', 'a\0b\\c\ud800'] });
+    expect(await readAll('r1')).to.deep.equal(['one', 'two\0']);
+    expect((await store.readRecording('r1', 1)).map(textOf)).to.deep.equal(['two\0']);
+    expect(await store.readRecording('r1', 2)).to.deep.equal([]);
+  });
+
+  it('lists recordings by user, pod and time, newest first and in pages', async () => {
+    const store = opened();
+    const others = [
+      aRecording({ id: 'r2', user: { username: 'bob' }, startedAt: '2026-11-29T11:00:00.000Z' }),
+      aRecording({ id: 'r3', startedAt: '2026-11-29T11:00:00.000Z', objectRef: { namespace: 'other', name: 'x', subresource: 'attach' } }),
+    ];
+    for (const recording of [aRecording(), ...others]) await store.keepRecording({ recording, isNew: true });
+    expect(await all({}, { limit: 10 })).to.deep.equal(['r3', 'r2', 'r1']);
+    expect(await all({ actor: 'bob' }, { limit: 10 })).to.deep.equal(['r2']);
+    expect(await all({ namespace: 'shop', name: 'cart-0', cluster: 'local' }, { limit: 10 })).to.deep.equal(['r2', 'r1']);
+    const [ten, eleven] = [Date.parse('2026-11-29T10:00:00Z'), Date.parse('2026-11-29T11:00:00Z')];
+    expect(await all({ from: ten, to: eleven }, { limit: 10 })).to.deep.equal(['r1']);
+    const page = await store.listRecordings({}, { limit: 2 });
+    expect(page.last).to.deep.equal({ started: eleven, id: 'r2' });
+    expect(await all({}, { limit: 2, before: page.last })).to.deep.equal(['r1']);
+  });
+
+  it('deletes a recording with its parts, and takes no further ones', async () => {
+    const store = opened();
+    for (const id of ['r1', 'r2']) {
+      await store.keepRecording({ recording: aRecording({ id }), isNew: true });
+      await store.keepRecording({ recording: aRecording({ id }), isNew: false, part: aPart(1, id) });
+    }
+    expect([await store.deleteRecording('r1'), await store.deleteRecording('r1')]).to.deep.equal([true, false]);
+    expect(await store.keepRecording({ recording: aRecording(), isNew: false, part: aPart(2, 'later') })).to.equal(false);
+    expect([await store.getRecording('r1'), await readAll('r1'), await readAll('r2')]).to.deep.equal([undefined, [], ['r2']]);
+  });
+
+  it('removes recordings whose last output is older than a time', async () => {
+    const store = opened();
+    await store.keepRecording({ recording: aRecording({ id: 'short' }), isNew: true });
+    await store.keepRecording({ recording: aRecording({ id: 'long', seconds: 7200 }), isNew: true });
+    const before = Date.parse('2026-11-29T11:00:00Z');
+    expect([await store.expireRecordings(before), await store.expireRecordings(before)]).to.deep.equal([1, 0]);
+    expect(await all({}, { limit: 10 })).to.deep.equal(['long']);
+  });
+}
