@@ -1,7 +1,22 @@
 import type { Socket } from 'node:net';
+import type { StatusError } from '@atrium/objects/status.ts';
 import { endSoon } from './upgrade.ts';
 import { closingFrames, WebSocketPings } from './websocket.ts';
 import { refusalOf } from './while-permitted.ts';
+
+/** Follows the bytes of a tunnel. */
+export interface Tap {
+  /** Takes bytes of the upstream, none at the begin. Returns the bytes for the client. */
+  received(chunk: Buffer): Buffer[];
+  /** Takes bytes of the client. */
+  sent(chunk: Buffer): void;
+  /** False while further bytes of the upstream must wait. */
+  readonly hasRoom: boolean;
+  /** @param goOn to be called when there is room again */
+  onRoom(goOn: () => void): void;
+  /** Reason for which the tap has ended the tunnel by its signal. */
+  readonly failure: StatusError | undefined;
+}
 
 export interface Tunnel {
   client: Socket;
@@ -15,8 +30,9 @@ export interface Tunnel {
   pingMs: number | undefined;
   /** Sub-protocol of a WebSocket. */
   protocol: string | undefined;
-  /** Cuts the tunnel. A WebSocket receives a 401 or 403 before. */
+  /** Cuts the tunnel. A WebSocket receives a 401 or 403 before, or the failure of the tap. */
   signal: AbortSignal;
+  tap?: Tap | undefined;
 }
 
 /** Bytes in each direction. */
@@ -31,7 +47,7 @@ const keepAliveMs = 30_000;
 const closingMs = 1_000;
 
 /** Carries bytes between two connections with backpressure. The end of one connection ends the other. */
-export function relay({ client, clientHead, upstream, upstreamHead, idleMs, pingMs, protocol, signal }: Tunnel): Promise<Carried> {
+export function relay({ client, clientHead, upstream, upstreamHead, idleMs, pingMs, protocol, signal, tap }: Tunnel): Promise<Carried> {
   const before = { sent: upstream.bytesWritten, received: client.bytesWritten };
   const cut = () => {
     client.destroy();
@@ -56,10 +72,10 @@ export function relay({ client, clientHead, upstream, upstreamHead, idleMs, ping
   if (upstreamHead.length > 0) upstream.unshift(upstreamHead);
   const pings = pingMs === undefined ? undefined : new WebSocketPings(client, pingMs);
   const refuse = () => {
-    const refusal = refusalOf(signal);
+    const refusal = refusalOf(signal) ?? tap?.failure;
     if (refusal === undefined || pings === undefined) return cut();
     stopInput();
-    upstream.unpipe(client).resume();
+    stopOutput();
     pings.close(closingFrames(refusal, protocol), () => {
       upstream.destroy();
       endSoon(client);
@@ -68,8 +84,9 @@ export function relay({ client, clientHead, upstream, upstreamHead, idleMs, ping
   };
   signal.addEventListener('abort', refuse, { once: true });
   const stopInput = pings === undefined ? forwardInput(client, upstream) : passWithoutPongs(client, upstream, pings);
-  upstream.pipe(client);
-  // Added after the pipe's listener, so that the bytes are already written, unless the tunnel is being closed.
+  if (tap !== undefined) client.on('data', (chunk) => tap.sent(chunk));
+  const stopOutput = tap === undefined ? forwardOutput(upstream, client) : passThroughTap(upstream, client, tap);
+  // Added after the listener that writes, so that the bytes are already written, unless the tunnel is being closed.
   if (pings !== undefined) upstream.on('data', (chunk) => pings.passed(chunk));
   if (signal.aborted || client.destroyed || upstream.destroyed) cut();
   return Promise.all([closed(client), closed(upstream)]).then(() => {
@@ -78,6 +95,29 @@ export function relay({ client, clientHead, upstream, upstreamHead, idleMs, ping
     const received = client.bytesWritten - before.received - (pings?.bytes ?? 0);
     return { sent: upstream.bytesWritten - before.sent, received };
   });
+}
+
+/** @returns a function that drops further output */
+function forwardOutput(upstream: Socket, client: Socket): () => void {
+  upstream.pipe(client);
+  return () => void upstream.unpipe(client).resume();
+}
+
+/** @returns a function that drops further output */
+function passThroughTap(upstream: Socket, client: Socket, tap: Tap): () => void {
+  const pass = (chunk: Buffer) => {
+    if (!client.writable) return;
+    for (const piece of tap.received(chunk)) if (piece.length > 0) client.write(piece);
+    if (client.writableNeedDrain || !tap.hasRoom) upstream.pause();
+  };
+  const goOn = () => {
+    if (!client.writableNeedDrain && tap.hasRoom) upstream.resume();
+  };
+  client.on('drain', goOn);
+  tap.onRoom(goOn);
+  pass(Buffer.alloc(0));
+  upstream.on('data', pass);
+  return () => void upstream.off('data', pass).resume();
 }
 
 /** @returns a function that drops further input */

@@ -175,9 +175,12 @@ const [binaryFrame, closeFrame] = [0x82, 0x88];
 /** Close code of a policy violation (RFC 6455, 7.4.1). */
 const policyViolation = 1008;
 
+/** Texts of at most 123 bytes. */
+const closeReasons: Readonly<Record<number, string>> = { 401: 'the credential is no longer valid', 503: 'the shell cannot be recorded' };
+
 /** Returns the last frames of a WebSocket that the service closes: a Status if the sub-protocol has a channel for it, and Close. */
 export function closingFrames({ status }: StatusError, protocol: string | undefined): Buffer {
-  const closing = Buffer.from(`xx${status.code === 401 ? 'the credential is no longer valid' : 'the permission was revoked'}`);
+  const closing = Buffer.from(`xx${closeReasons[status.code ?? 403] ?? 'the permission was revoked'}`);
   closing.writeUInt16BE(policyViolation);
   const channel = Buffer.concat([Buffer.of(errorChannel), Buffer.from(JSON.stringify(status))]);
   const told = protocol !== undefined && statusProtocols.includes(protocol) ? [frame(binaryFrame, channel)] : [];
