@@ -26,6 +26,7 @@ import { createKubeconfig } from './meta/kubeconfig.ts';
 import { createOneTimeLinks } from './one-time-links/one-time-links.ts';
 import { createPlugins, watchConsolePlugins } from './plugins/plugins.ts';
 import { createProxy } from './proxy/proxy.ts';
+import { createRecordings } from './recordings/recordings.ts';
 import { createRoles } from './roles/roles.ts';
 import { createSearch } from './search/search.ts';
 import type { Services } from './services.ts';
@@ -109,6 +110,10 @@ export function createFeatures(context: ProcessContext): Features {
   const namespaces = followsNamespaces(config) ? createNamespaces(services) : undefined;
   const lists = createLists(services, namespaces?.allowed, (ctx) => authenticator.revalidate(ctx));
   const managed = { accounts, rights: rightsOf(base), passwordChange: passwords.passwordChange, endAccess };
+  const recordings = createRecordings(services, {
+    store: base.auditStore,
+    policiesOf: (user) => base.watchedAccess?.policiesOf(user) ?? [],
+  });
   const mayEnrol = factorStore && mayEnrolBy(config, localGroups);
   const features: readonly Part[] = [
     { checks: [{ name: 'roles', critical: false, isAwaited: true, failure: () => rbac.failure() }], ...lifeOf(rbac) },
@@ -141,6 +146,7 @@ export function createFeatures(context: ProcessContext): Features {
     lists,
     createUsage(services, lists.service, context.earlierUsage),
     createAuditChain(services, { auditStore: base.auditStore, owned: context.auditStore }),
+    recordings,
     createActivity(services, {
       store: base.auditStore,
       userOf: (record) => accounts.get(record)?.email,
@@ -149,7 +155,7 @@ export function createFeatures(context: ProcessContext): Features {
     base.remoteStore ? { stop: () => base.remoteStore?.stop() } : {},
     createSearch(services, { users: base.watched.collection, groups: base.watchedGroups?.collection, lists: lists.service, workloads }),
     identity ?? {},
-    config.features.kubernetesProxy ? createProxy(services, authenticator) : {},
+    config.features.kubernetesProxy ? createProxy(services, authenticator, recordings.recorders) : {},
     plugins,
     console,
     events ?? {},

@@ -232,6 +232,7 @@ function demoConfig({ host, port, url, packageRoot, pluginsCaFile, ldap, isPatie
         postLogoutRedirectURLs: [...addresses.map((at) => `${at}/`), ...options.redirectUrl],
         audiences: ['kubectl'],
       },
+      audit: { recordings: [{ mode: 'besteffort' }] },
       auditStore: { retention: { maxEvents: 1_000_000 } },
       profile: options.minimal ? 'minimal' : 'team',
       users: { ldap, certificates: { enabled: !options.minimal } },

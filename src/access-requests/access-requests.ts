@@ -45,6 +45,8 @@ interface WatchedAccess {
    * @throws StatusError 503 while they are unknown or outdated
    */
   names(kind: 'User' | 'Group', name: string): boolean;
+  /** Returns the policies by which a user has access now, by the name in Kubernetes. */
+  policiesOf(user: string): readonly string[];
 }
 
 export function watchAccess(services: Services): WatchedAccess {
@@ -62,6 +64,8 @@ export function watchAccess(services: Services): WatchedAccess {
       for (const row of requests.cache.values()) if (kind === 'User' && isOpen(row) && row.spec?.record === name) return true;
       return false;
     },
+    policiesOf: (user) =>
+      [...requests.cache.values()].flatMap(({ phase, spec }) => (phase === 'Active' && spec?.requester === user ? [spec.policy.name] : [])),
   };
 }
 

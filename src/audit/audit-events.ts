@@ -174,6 +174,12 @@ export const auditEvents = {
     when: 'A caller reads audit events of others: at most each 5 minutes for the same `question`, whatever its period.',
     fields: ['actor', 'code', 'question'],
   },
+  RecordingRead: { action: 'get recordings', when: 'A caller reads the recording of a shell, which is `target`.', fields: byCaller },
+  RecordingDeleted: {
+    action: 'delete recordings',
+    when: 'A caller deletes the recording of a shell, which is `target`.',
+    fields: byCaller,
+  },
   CpuProfileTaken: { action: 'create cpuprofiles', when: 'A caller records a CPU profile of a replica.', fields: ['actor', 'code'] },
   AccessDenied: { when: 'The service itself denies a caller an operation.', fields: [...byUser, 'code'] },
 } as const satisfies Record<string, DeclaredEvent>;

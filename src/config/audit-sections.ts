@@ -22,6 +22,18 @@ const spool = z.strictObject({
     .describe('Bytes of the events in the directory. An event needs about 700 bytes, and a write twice as many.'),
 });
 
+const some = (what: string) =>
+  z.array(z.string().min(1).max(253)).min(1).max(100).refine(isUnique, 'must not hold a name twice').optional().describe(what);
+
+const recordingRule = z.strictObject({
+  namespaces: some('Namespaces of the pod. Default: all.'),
+  groups: some('Groups of the user in Kubernetes, of which one is enough. Default: all users.'),
+  policies: some('Access policies by which the user has a role at that time, of which one is enough. Default: all users.'),
+  mode: z
+    .enum(['off', 'besteffort', 'required'])
+    .describe('`required`: a shell begins and goes on only while it is recorded. `besteffort`: it goes on without.'),
+});
+
 const auditSettings = z.strictObject({
   kubernetesEvents: z.boolean().default(true).describe('Records audit events of an object as Kubernetes Events too.'),
   checkpointInterval: duration()
@@ -33,6 +45,17 @@ const auditSettings = z.strictObject({
     .enum(['besteffort', 'required'])
     .default('besteffort')
     .describe('`required`: a write waits until its event is on the disk of the spool, and is refused with 503 while that is not possible.'),
+  recordings: z
+    .array(recordingRule)
+    .max(100)
+    .default([])
+    .describe(
+      'Rules for [recordings of shells](audit.md#recordings-of-shells). The first rule whose conditions all hold decides; without one nothing is recorded.',
+    ),
+  maxRecordingBytes: size()
+    .refine((bytes) => bytes >= 64 * 1024, 'must be at least 64KiB')
+    .default(64 * 1024 * 1024)
+    .describe('Bytes of a recording, which ends at this size. A required recording then ends its shell, too.'),
   spool: spool
     .optional()
     .describe('Keeps events on disk until the store has them. Without it they wait in memory, and a process that is killed loses them.'),

@@ -17,9 +17,10 @@ import { accessOf, compactSearch, isTrue, requestedAccess, type Target, targetOf
 import { forbidden, type StatusError } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
 import { auditCaller, auditView } from '../audit/audit.ts';
+import type { Recorders } from '../recordings/recorders.ts';
 import type { Services } from '../services.ts';
 import { answerWith, switchedHeaders } from './answer.ts';
-import { Recording } from './recording.ts';
+import { connectionOf, Recording } from './recording.ts';
 import { checkRequest, isRead, withoutTokenSecret } from './rules.ts';
 
 /** Bound of the API server. */
@@ -38,14 +39,16 @@ const leastCheckMs = 1_000;
 export class KubernetesProxy {
   readonly #services: Services;
   readonly #authenticator: Authenticator;
+  readonly #recorders: Recorders;
   /** Prefix of the service before the path of the API server. */
   readonly #own: string;
   readonly #targets = new WeakMap<Context, Target>();
   readonly #heldSecrets = new ConcurrencyLimit({ maxEach: maxHeldSecretsOfCaller, what: 'writes of Secrets of yours' });
 
-  constructor(services: Services, authenticator: Authenticator) {
+  constructor(services: Services, authenticator: Authenticator, recorders: Recorders) {
     this.#services = services;
     this.#authenticator = authenticator;
+    this.#recorders = recorders;
     reportRefusals(services.metrics, 'secrets', this.#heldSecrets);
     this.#own = `${services.basePath}/api/kubernetes`;
   }
@@ -149,22 +152,37 @@ export class KubernetesProxy {
   async #switch(open: Open, upgrade: Upgrade, call: PassedCall, recording: Recording | undefined): Promise<void> {
     const { ctx, caller } = open;
     const { apiServer, config } = this.#services;
-    const answer = await apiServer.passageOf(caller).upgrade(call, upgrade.protocol);
-    if (answer.socket === undefined) return answerWith(ctx, answer, this.#own);
+    const shell = await this.#recorders.begin({ ...open, connection: connectionOf(open.target) });
+    const passed = shell ? recordedCall(call, shell.signal) : call;
+    const answer = await apiServer
+      .passageOf(caller)
+      .upgrade(passed, upgrade.protocol)
+      .catch((error: unknown) => {
+        if (shell) this.#recorders.end(shell.refused());
+        throw error;
+      });
+    if (answer.socket === undefined) {
+      if (shell) this.#recorders.end(shell.refused());
+      return answerWith(ctx, answer, this.#own);
+    }
     const protocol = upgrade.protocol === 'spdy/3.1' ? 'SPDY/3.1' : upgrade.protocol;
     ctx.respond = false;
     ctx.res.writeHead(101, { ...switchedHeaders(answer.headers), Connection: 'Upgrade', Upgrade: protocol });
     ctx.res.end();
     this.#record(open, { reason: 'Begin' });
+    if (shell) recording?.recordedAs(shell.id);
     recording?.switched();
     const { socket: client, head: clientHead } = upgrade;
     const tunnel = { client, clientHead, upstream: answer.socket, upstreamHead: answer.head };
     const { idleTimeout: idleMs, pingInterval } = config.kubernetes.proxy;
     const pingMs = upgrade.protocol === 'websocket' ? pingInterval : undefined;
-    const carried = relay({ ...tunnel, idleMs, pingMs, protocol: subProtocolOf(answer.headers), signal: call.signal });
+    const subProtocol = subProtocolOf(answer.headers);
+    shell?.follow(upgrade.protocol, subProtocol);
+    const carried = relay({ ...tunnel, idleMs, pingMs, protocol: subProtocol, signal: passed.signal, tap: shell });
     void carried.then(({ sent: bytesSent, received: bytesReceived }) => {
       this.#record(open, { reason: 'End', bytesSent, bytesReceived });
-      recording?.ended({ bytesSent, bytesReceived });
+      recording?.ended({ bytesSent, bytesReceived }, shell?.endReason);
+      if (shell) this.#recorders.end(shell.ended());
     });
   }
 
@@ -179,6 +197,12 @@ export class KubernetesProxy {
       reason,
     });
   }
+}
+
+/** Returns the call without extensions of WebSockets, which would compress the output. */
+function recordedCall({ headers, signal, ...call }: PassedCall, ended: AbortSignal): PassedCall {
+  const { 'sec-websocket-extensions': _extensions, ...others } = headers;
+  return { ...call, headers: others, signal: AbortSignal.any([signal, ended]) };
 }
 
 interface Open {

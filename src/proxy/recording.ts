@@ -34,7 +34,7 @@ export class Recording {
   readonly #target: Target;
   readonly #intake: AuditIntake;
   /** Members that are the same at the begin and the end of a connection. */
-  readonly #common: Omit<AuditEvent, 'auditID' | 'outcome' | 'requestReceivedTimestamp'>;
+  #common: Omit<AuditEvent, 'auditID' | 'outcome' | 'requestReceivedTimestamp'>;
   readonly #id = randomUUID();
   readonly #now: () => Date;
   readonly #at: Date;
@@ -110,14 +110,19 @@ export class Recording {
     });
   }
 
+  /** Names the recording of the shell. */
+  recordedAs(id: string): void {
+    this.#common = { ...this.#common, connection: { ...this.#common.connection, recording: id } };
+  }
+
   /** Records the begin of a connection. */
   switched(): void {
     this.#record(101);
     this.#isOver = true;
   }
 
-  /** Records the end of a connection. */
-  ended({ bytesSent, bytesReceived }: Carried): void {
+  /** Records the end of a connection. @param reason set if the service has ended it */
+  ended({ bytesSent, bytesReceived }: Carried, reason?: string): void {
     this.#intake.record({
       ...this.#common,
       auditID: randomUUID(),
@@ -125,7 +130,8 @@ export class Recording {
       connection: { ...this.#common.connection, bytesSent, bytesReceived },
       requestReceivedTimestamp: this.#now().toISOString(),
       milliseconds: Math.round(performance.now() - this.#startedAt),
-      outcome: 'success',
+      outcome: reason === undefined ? 'success' : 'failure',
+      ...(reason !== undefined && { reason }),
     });
   }
 
@@ -166,7 +172,7 @@ const [maxWords, maxWordLength] = [32, 256];
 const connects = ['exec', 'attach', 'portforward'];
 
 /** Returns the parameters of a connection to a container or port; undefined for other requests. */
-function connectionOf({ resource, search }: Target): AuditEvent['connection'] {
+export function connectionOf({ resource, search }: Target): AuditEvent['connection'] {
   if (!connects.includes(resource?.subresource ?? '')) return undefined;
   const query = new URLSearchParams(search);
   const container = query.get('container')?.slice(0, maxWordLength);

@@ -13,6 +13,7 @@ const connection = z.object({
   command: z.array(z.string()).optional().describe('First 32 words, each of at most 256 characters.'),
   tty: z.boolean().optional(),
   ports: z.array(z.string()).optional(),
+  recording: z.string().optional().describe('Id of the recording of the shell.'),
   bytesSent: z.int().optional().describe('Bytes of the user, at the end.'),
   bytesReceived: z.int().optional().describe('Bytes for the user, at the end.'),
 });

@@ -83,6 +83,9 @@ export const callerRequests: readonly CallerRequest[] = [
   { id: 'GetAuditEvent', path: '/auth/v1/audit/an-event', asks: [], codes: [404] },
   { id: 'ListAuditCheckpoints', path: '/auth/v1/audit/checkpoints', asks: [], codes: [404] },
   { id: 'ReadAuditChain', path: '/auth/v1/audit/chain', asks: [], codes: [404] },
+  { id: 'ListRecordings', path: '/auth/v1/audit/recordings', asks: [], codes: [404] },
+  { id: 'GetRecording', path: '/auth/v1/audit/recordings/a-recording', asks: [], codes: [404] },
+  { id: 'DeleteRecording', method: 'DELETE', path: '/auth/v1/audit/recordings/a-recording', asks: [], codes: [404] },
   // The callers may not read metrics: their review is asked in their name.
   { id: 'GetClusterUsage', path: '/api/v2/usage/nodes', asks: [mayThey], isRepeated: true, codes: [403] },
   { id: 'GetNodeUsage', path: '/api/v2/usage/nodes/a-node', asks: [mayThey], isRepeated: true, codes: [403] },

@@ -135,6 +135,9 @@ const guarded = [
   { method: 'GET', path: '/auth/v1/audit/an-event', stranger: 404 },
   { method: 'GET', path: '/auth/v1/audit/checkpoints', stranger: 404 },
   { method: 'GET', path: '/auth/v1/audit/chain', stranger: 404 },
+  { method: 'GET', path: '/auth/v1/audit/recordings', stranger: 404 },
+  { method: 'GET', path: '/auth/v1/audit/recordings/a-recording', stranger: 404 },
+  { method: 'DELETE', path: '/auth/v1/audit/recordings/a-recording', stranger: 404 },
   { method: 'GET', path: '/api/v2/usage/nodes', stranger: 403 },
   { method: 'GET', path: '/api/v2/usage/nodes/a-node', stranger: 403 },
   { method: 'GET', path: '/api/v2/usage/namespaces/default', stranger: 403 },
@@ -208,7 +211,7 @@ describe('the guard of an operation', () => {
     const tried = new Set(
       guarded.map(
         ({ method, path }) =>
-          `${method} ${path.replace(jane, '{name}').replace('a-token', '{id}').replace(factor, '{id}').replace(linkedAccount, '{id}').replace('an-event', '{id}').replace(session, '{name}').replace('a-policy', '{name}').replace(accessRequest, '{name}').replace(listed, '{group}/{version}/{resource}').replace('namespaces/default', 'namespaces/{namespace}').replace('pods/a-pod', '{resource}/{name}').replace('a-node', '{name}').replace(/\?.*/, '')}`,
+          `${method} ${path.replace(jane, '{name}').replace('a-token', '{id}').replace(factor, '{id}').replace(linkedAccount, '{id}').replace('an-event', '{id}').replace('a-recording', '{id}').replace(session, '{name}').replace('a-policy', '{name}').replace(accessRequest, '{name}').replace(listed, '{group}/{version}/{resource}').replace('namespaces/default', 'namespaces/{namespace}').replace('pods/a-pod', '{resource}/{name}').replace('a-node', '{name}').replace(/\?.*/, '')}`,
       ),
     );
 

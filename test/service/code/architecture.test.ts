@@ -18,6 +18,7 @@ const allowed: ImportTable = {
       'base.ts',
       'activity',
       'audit-chain',
+      'recordings',
       'search',
       'usage',
       'listed-resources',
@@ -93,7 +94,8 @@ const allowed: ImportTable = {
   meta: { values: ['kubernetes', 'audit', 'http', 'config', 'objects'], types: ['services.ts'] },
   console: { values: ['plugins', 'kubernetes', 'http', 'objects'], types: ['services.ts', 'config'] },
   plugins: { values: ['kubernetes', 'http', 'objects'], types: ['services.ts'] },
-  proxy: { values: ['kubernetes', 'step-up', 'audit', 'http', 'objects'], types: ['services.ts', 'config', 'audit-store'] },
+  proxy: { values: ['kubernetes', 'step-up', 'audit', 'http', 'objects'], types: ['recordings', 'services.ts', 'config', 'audit-store'] },
+  recordings: { values: ['audit-store', 'audit', 'http', 'objects'], types: ['services.ts', 'kubernetes', 'config'] },
   tokens: {
     values: ['users', 'collection', 'lists', 'kubernetes', 'step-up', 'audit', 'http', 'config', 'objects'],
     types: ['services.ts'],

@@ -50,6 +50,8 @@ const parameters: Record<string, Record<string, string>> = {
   HandleStaticFiles: { subpath: 'index.html' },
   DocsFile: { file: 'page.js' },
   GetAuditEvent: { id: 'an-event' },
+  GetRecording: { id: 'a-recording' },
+  DeleteRecording: { id: 'a-recording' },
 };
 
 const queries: Record<string, string> = {
@@ -72,6 +74,9 @@ const absent = new Set([
   'GetAuditEvent',
   'ListAuditCheckpoints',
   'ReadAuditChain',
+  'ListRecordings',
+  'GetRecording',
+  'DeleteRecording',
 ]);
 
 describe('the service, by its OpenAPI document', () => {

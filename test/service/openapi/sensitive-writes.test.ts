@@ -104,6 +104,7 @@ const free = [
   ...['ListOfferedResources', 'ListResources', 'ListNamespacedResources', 'Search', 'GetKubernetes', 'OptionsKubernetes'],
   ...['GetClusterUsage', 'GetNodeUsage', 'GetNamespaceUsage', 'GetObjectUsage', 'ListAuditEvents', 'CountAuditEvents'],
   ...['ExportAuditEvents', 'GetAuditEvent', 'ListAuditCheckpoints', 'ReadAuditChain'],
+  ...['ListRecordings', 'GetRecording', 'DeleteRecording'],
 ];
 /** Operations that end the session, which are tested last. */
 const ending = ['HandleLogoutV2', 'PostLogoutV2', 'DeleteSessions'];

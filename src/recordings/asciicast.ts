@@ -1,0 +1,39 @@
+/**
+ * Recordings as files of asciinema.
+ *
+ * @see https://docs.asciinema.org/manual/asciicast/v2/
+ */
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import type { Recording, RecordingStore } from '@atrium/audit-store/recording.ts';
+
+const inflated = promisify(gunzip);
+/** Bound of a part: lines of 256 KiB, or one line of a chunk of output. */
+const maxPartBytes = 16 * 1024 * 1024;
+
+export const asciicastType = 'application/x-asciicast';
+
+/** Yields a recording, a part at a time. A recording that is deleted meanwhile breaks off. */
+export async function* asciicast(store: RecordingStore, recording: Recording): AsyncGenerator<Buffer> {
+  yield Buffer.from(`${JSON.stringify(headerOf(recording))}\n`);
+  let last = 0;
+  for (;;) {
+    const parts = await store.readRecording(recording.id, last);
+    if (parts.length === 0) return;
+    for (const { number, lines } of parts) {
+      if (number !== last + 1) throw new Error(`part ${last + 1} of the recording is missing`);
+      last = number;
+      yield await inflated(Buffer.from(lines, 'base64'), { maxOutputLength: maxPartBytes });
+    }
+  }
+}
+
+function headerOf({ width, height, startedAt, user, objectRef: { namespace, name }, container }: Recording) {
+  const place = `${namespace}/${name}${container === undefined ? '' : ` (${container})`}`;
+  const timestamp = Math.floor(Date.parse(startedAt) / 1000);
+  return { version: 2, width, height, timestamp, title: `${user.username} in ${place}` };
+}
+
+/** Returns a name for a file. Names of pods have no other characters. */
+export const fileName = ({ startedAt, objectRef: { namespace, name } }: Recording): string =>
+  `${namespace}-${name}-${startedAt.slice(0, 19).replaceAll(/[-:]/g, '')}.cast`.replaceAll(/[^-.\w]/g, '');

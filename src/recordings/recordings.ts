@@ -1,0 +1,30 @@
+/** Recordings of shells: what containers print to users, as it comes, into the audit store. */
+import type { RecordingStore } from '@atrium/audit-store/recording.ts';
+import type { Operation } from '@atrium/http/operation.ts';
+import type { Services } from '../services.ts';
+import { Recorders } from './recorders.ts';
+import { recordingOperations } from './routes.ts';
+import { RecordingsService } from './service.ts';
+
+interface RecordingNeeds {
+  /** Undefined for an installation that keeps no recordings. */
+  store: RecordingStore | undefined;
+  /** Returns the AccessPolicies by which a user has a role now, by the name in Kubernetes. */
+  policiesOf(user: string): readonly string[];
+}
+
+interface Recordings {
+  operations: Operation[];
+  /** Begins the recordings of the shells that are passed on. */
+  recorders: Recorders;
+  stop(): Promise<void>;
+}
+
+export function createRecordings(services: Services, needs: RecordingNeeds): Recordings {
+  const recorders = new Recorders(services, needs);
+  return {
+    operations: recordingOperations(services, new RecordingsService(services, needs.store)),
+    recorders,
+    stop: () => recorders.stop(),
+  };
+}
