@@ -1,0 +1,79 @@
+import { SqliteStore } from '@atrium/audit-store/sqlite-store.ts';
+import { expect } from 'chai';
+import { recordingList } from '../../../src/recordings/schema.ts';
+import type { Person } from '../../support/api-server.ts';
+import { eventually } from '../../support/cluster-admin.ts';
+import { clusterRoleBinding } from '../../support/grants.ts';
+import { type ServerOptions, startServer, type TestServer } from '../../support/server.ts';
+import { aRole } from '../access/objects.ts';
+import type { ApiServerBetween } from '../proxy/api-server-between.ts';
+
+export const recordings = '/auth/v1/audit/recordings';
+
+export const shellIn = (pod: string, query = 'stdout=true', { namespace = 'shop', subresource = 'exec' } = {}) =>
+  `/api/kubernetes/api/v1/namespaces/${namespace}/pods/${pod}/${subresource}?command=sh&${query}`;
+
+interface RecordingServer extends TestServer {
+  auditStore: SqliteStore;
+}
+
+/** Starts a service whose shells end at the test. Alice and Bob may use shells, and Carol may read and delete recordings in `shop`. */
+export async function startRecordings(between: ApiServerBetween, audit: object, options: ServerOptions = {}): Promise<RecordingServer> {
+  const auditStore = await SqliteStore.open(':memory:');
+  const server = await startServer({
+    ...options,
+    auditStore,
+    between: between.start,
+    config: { audit },
+    objects: [
+      { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } },
+      aRole('shells', [{ apiGroups: [''], resources: ['pods/exec', 'pods/attach'], verbs: ['*'] }]),
+      clusterRoleBinding('alice-shells', 'shells', { kind: 'User', name: 'alice' }),
+      clusterRoleBinding('bob-shells', 'shells', { kind: 'User', name: 'bob' }),
+      aRole('recordings', [{ apiGroups: ['auth.platform.io'], resources: ['recordings'], verbs: ['get', 'list', 'delete'] }]),
+      clusterRoleBinding('carol-recordings', 'recordings', { kind: 'User', name: 'carol' }),
+    ],
+  });
+  return {
+    ...server,
+    auditStore,
+    async stop() {
+      await server.stop();
+      await auditStore.stop();
+    },
+  };
+}
+
+export async function listRecordings(server: TestServer, as: Person, query: Record<string, string> = {}) {
+  const response = await server.request(`${recordings}?${new URLSearchParams(query)}`, { as });
+  expect(response.status).to.equal(200);
+  return recordingList.parse(await response.json());
+}
+
+/** Waits for the end of the recording of a pod's shell. */
+export async function ended(server: TestServer, as: Person, name: string) {
+  const { items } = await eventually(
+    () => listRecordings(server, as, { name }),
+    ({ items: [found] }) => found?.endedAt !== undefined,
+  );
+  return items[0] ?? expect.fail('no recording');
+}
+
+type Line = [seconds: number, code: string, text: string];
+
+/** Reads a recording as a player does. */
+export async function replay(server: TestServer, as: Person, id: string) {
+  const response = await server.request(`${recordings}/${id}`, { as });
+  expect(response.status).to.equal(200);
+  const [head = '', ...lines] = (await response.text()).trimEnd().split('\n');
+  const events = lines.map((line) => JSON.parse(line) as Line);
+  const of = (code: string) => events.filter((event) => event[1] === code).map((event) => event[2]);
+  return {
+    type: response.headers.get('content-type'),
+    head: JSON.parse(head) as { version: number; width: number; height: number; title: string },
+    events,
+    output: Buffer.from(of('o').join('')),
+    sizes: of('r'),
+    markers: of('m'),
+  };
+}
