@@ -16,6 +16,7 @@ const entries = {
   people: ['pages/!(access|activity|cluster|explorer|overview|requests)/*.tsx'],
   access: ['pages/{access,explorer,requests}/*.tsx'],
   activity: ['pages/activity/*.tsx'],
+  usage: ['pages/cluster/sections/usage-history/cluster-usage.tsx'],
   cluster: ['pages/cluster/{events/event-list,kinds,list/list,yaml/new}.tsx'],
   object: ['pages/cluster/{object/object,sections/**/*}.tsx'],
 } as const;
@@ -24,6 +25,8 @@ type Pack = keyof typeof entries;
 
 /** Packs of modules that lead to pages, or to parts with the texts of another pack. */
 const endsAtOthers: readonly Pack[] = ['first', 'overlays', 'overview'];
+/** Packs whose modules load the page of an object, and its pack, later. */
+const endsAtLater: readonly Pack[] = ['cluster'];
 type Words = Readonly<Record<string, string>>;
 
 const names = Object.keys(entries) as Pack[];
@@ -74,7 +77,11 @@ function keysByPack(source: string, keys: readonly string[]): Map<Pack, Set<stri
     names.map((name) => [
       name,
       keysOf(
-        modulesOf(files.get(name) ?? [], (file) => !endsAtOthers.includes(name) || (begins.get(file) ?? name) === name),
+        modulesOf(
+          files.get(name) ?? [],
+          (file, isLater) =>
+            (begins.get(file) ?? name) === name || !(endsAtOthers.includes(name) || (isLater && endsAtLater.includes(name))),
+        ),
         keys,
       ),
     ]),
@@ -87,14 +94,14 @@ function keysByPack(source: string, keys: readonly string[]): Map<Pack, Set<stri
   return found;
 }
 
-function modulesOf(begin: readonly string[], isWithin: (file: string) => boolean): Set<string> {
+function modulesOf(begin: readonly string[], isWithin: (file: string, isLater: boolean) => boolean): Set<string> {
   const modules = new Set<string>();
-  const add = (file: string): void => {
-    if (modules.has(file) || !isWithin(file)) return;
+  const add = (file: string, isLater = false): void => {
+    if (modules.has(file) || !isWithin(file, isLater)) return;
     modules.add(file);
-    for (const [, path = ''] of codeOf(file).matchAll(/\b(?:from|import)\s*\(?\s*'(\.{1,2}\/[^']+)'/g)) {
-      const [next] = globSync(`${join(dirname(file), path)}{.ts,.tsx}`);
-      if (next !== undefined) add(next);
+    for (const [, later, path = ''] of codeOf(file).matchAll(/\b(?:from|import)\s*(\(?)\s*'(\.{1,2}\/[^']+)'/g)) {
+      const [next] = globSync(`${join(dirname(file), path).replace(/\.tsx?$/, '')}{.ts,.tsx}`);
+      if (next !== undefined) add(next, later === '(');
     }
   };
   for (const file of begin) add(file);
