@@ -149,7 +149,7 @@ function iconFiles(family: keyof typeof families): string {
 
 /** Modules that each page needs once a user is logged in, beside those of the first page. */
 const parts = new RegExp(
-  `web/src/(?!(?:${ofObjects}|${ofPeople})\\.)(?:(?:api|app)/.*|ui/(?!conflict|role-choice|rules).*|plugins/(?:actions|start|tab)|pages/(?:users/query|cluster/events/event-groups))\\.tsx?$|node_modules/lucide/(?!.*/icons/(?:${iconFiles('cluster')}|${iconFiles('people')})\\.)`,
+  `web/src/(?!(?:${ofObjects}|${ofPeople})\\.)(?:(?:api|app)/.*|ui/(?!conflict|role-choice|rules).*|plugins/(?:actions|start|tab)|pages/(?:users/query|cluster/(?:events/event-groups|quantity|quantity-text|usage-amounts)))\\.tsx?$|node_modules/lucide/(?!.*/icons/(?:${iconFiles('cluster')}|${iconFiles('people')})\\.)`,
 );
 
 /** Pages whose modules are sections of a user and of an account, which the list of users does not show. */
@@ -166,6 +166,8 @@ const files = [
     test: new RegExp(`pages/cluster/|web/src/(?:${ofObjects})\\.|lucide/.*/icons/(?:${iconFiles('cluster')})\\.`),
     minShareCount: 2,
   },
+  // The overview shows the usage of the cluster without the pages of the cluster.
+  { name: 'usage', test: /usage-history\/(?:metrics-right|usage-history)\./, priority: 1 },
   // Plugins draw charts on every page, and would load the pages of the cluster with them.
   { name: 'line-chart', test: /web\/src\/editors\/line-chart\.tsx$/, priority: 1 },
   {

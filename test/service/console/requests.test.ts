@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { quantityText, requestedBy } from '../../../web/src/pages/cluster/sections/pod/requests.ts';
+import { quantityText } from '../../../web/src/pages/cluster/quantity-text.ts';
+import { requestedBy } from '../../../web/src/pages/cluster/sections/pod/requests.ts';
 
 const pod = (spec: Record<string, unknown>, phase = 'Running') => ({
   ...{ apiVersion: 'v1', kind: 'Pod', spec, status: { phase } },

@@ -1,6 +1,7 @@
 /** Bounds of a page's requests: their number, bytes and hops. No time is measured. */
 import { expect } from 'chai';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite, needsNoStop } from '../../support/for-suite.ts';
 import { type Demo, demoInChromium } from './demo.ts';
 import { HeldRequests, Traffic } from './traffic.ts';
@@ -72,20 +73,39 @@ describe('the cold load of the console', () => {
     await page.close();
   });
 
-  it('takes at most 107 KB for the overview, 110 KB with the requests of the user, and counts the users of each phase once', async () => {
+  it('takes at most 105 KB for the overview, 109 KB with the requests of the user, and counts the users of each phase once', async () => {
     const { page, traffic } = await open('/');
     const requests = [/accessrequests\?fieldSelector.*watch=true/, /accessrequests\?inbox=true&watch=true/];
     await traffic.until(/console-plugins/, /\/deployments\?/, /\/events\?/, /phase%2CInvalid/, ...requests);
 
-    expect(traffic.bytes, `${traffic}`).to.be.at.most(110_000);
-    expect(parted(traffic).ofPage.bytes, `${traffic}`).to.be.within(20_000, 107_000);
+    expect(traffic.bytes, `${traffic}`).to.be.at.most(109_000);
+    expect(parted(traffic).ofPage.bytes, `${traffic}`).to.be.within(20_000, 105_000);
     expect(parted(traffic).own.count, `${traffic}`).to.equal(5);
     const phases = traffic.matching(/\/users\?filterBy=phase/).map((line) => /%2C(\w+)/.exec(line)?.[1]);
     expect(phases.toSorted()).to.deep.equal(['Disabled', 'Invalid', 'Locked', 'Normal']);
     await page.close();
   });
 
-  it('takes at most 18 requests and 113 KB for Pods by their address', async () => {
+  it('takes at most 32 KB more for the usage of the cluster once it is seen, without the pages of the cluster', async () => {
+    const { page, traffic } = await open('/');
+    await traffic.until(/console-plugins/, /\/deployments\?/, /\/events\?/);
+    const overview = traffic.bytes;
+    const end = page.getByRole('link', { name: /^Atrium / });
+    await eventually(
+      async () => {
+        await end.scrollIntoViewIfNeeded();
+        return traffic.matching(/assets\/chart-/).length;
+      },
+      (count) => count === 1,
+    );
+    await traffic.until(/\/api\/v2\/usage\/nodes/);
+
+    expect(traffic.bytes - overview, `${traffic}`).to.be.within(20_000, 32_000);
+    expect(traffic.matching(/assets\/(?:cluster|list|object)-[0-9a-f]{8}/)).to.deep.equal([]);
+    await page.close();
+  });
+
+  it('takes at most 18 requests and 106 KB for Pods by their address', async () => {
     const { page, traffic } = await open(pods);
     await firstRow(page).waitFor();
     await traffic.until(/console-plugins/, /metrics\.k8s\.io/, /watch=true/);
@@ -93,7 +113,7 @@ describe('the cold load of the console', () => {
     // Requests about the user's own access come at once or later.
     const { count, bytes } = parted(traffic).ofPage;
     expect(count, `${traffic}`).to.be.within(10, 18);
-    expect(bytes, `${traffic}`).to.be.within(20_000, 113_000);
+    expect(bytes, `${traffic}`).to.be.within(20_000, 106_000);
     expect(traffic.matching(/\/api\/kubernetes\/apis?$/)).to.deep.equal(['GET /api/kubernetes/api', 'GET /api/kubernetes/apis']);
     expect(traffic.matching(list)).to.have.length(1);
     await page.close();

@@ -4,11 +4,10 @@ import { getJson } from '../../api/objects';
 import { usePoll } from '../../api/poll';
 import { usageRight } from '../../app/list-rights';
 import { may, useRights } from '../../app/rights';
-import { t } from '../../text/text';
 import { sortIn } from '../../ui/sort';
 import type { Column, Sort } from '../../ui/table';
-import { quantity } from './quantity';
-import { inOrderOfUsage, type Measured, type Metrics, measured, type Usage, usageKey, usagesOf } from './usage-amounts';
+import { quantity, titleOf } from './quantity';
+import { inOrderOfUsage, type Metrics, measured, type Usage, usageKey, usagesOf } from './usage-amounts';
 
 /** Metrics-server measures every 15 s by default. */
 const everyMs = 20_000;
@@ -44,9 +43,6 @@ interface Listed {
 }
 
 const prefix = 'usage.';
-
-/** Returns the title of figures that were measured: those of requests and limits are named so. */
-export const titleOf = (resource: Measured): string => t(resource === 'cpu' ? 'usage.cpu' : 'usage.memory');
 
 /** Columns of usage. @param isSorted unset: the order of the list is not of the page's making */
 export const usageColumns = <T extends Listed>(usages: Usages | undefined, isSorted = true): Column<T>[] =>

@@ -24,7 +24,7 @@ export function ClusterUsagePlace() {
   }, []);
   const load = useLoad(
     isSeen.value ? 'part/cluster-usage' : undefined,
-    async () => (await Promise.all([import('../cluster/sections/usage-history/cluster-usage'), loadTexts('object')]))[0],
+    async () => (await Promise.all([import('../cluster/sections/usage-history/cluster-usage'), loadTexts('usage')]))[0],
   );
   return <div ref={place}>{load.data.value && <load.data.value.ClusterUsage />}</div>;
 }

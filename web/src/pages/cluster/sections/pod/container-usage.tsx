@@ -1,8 +1,7 @@
 import { quantityOf } from '@atrium/objects/quantity.ts';
 import { t } from '../../../../text/text';
 import { Facts } from '../../../../ui/facts';
-import { quantity } from '../../quantity';
-import { titleOf } from '../../usage';
+import { quantity, titleOf } from '../../quantity';
 import { type Amounts, type Measured, measured } from '../../usage-amounts';
 import { UsageBar } from '../usage-bar';
 import type { ContainerSpec } from './pod-state';
