@@ -16,6 +16,7 @@ const allowed: ImportTable = {
     values: [
       'authentication.ts',
       'base.ts',
+      'standing-access',
       'activity',
       'audit-chain',
       'recordings',
@@ -80,6 +81,10 @@ const allowed: ImportTable = {
   'base.ts': {
     values: ['access', 'directory', 'access-requests', 'bindings', 'groups', 'users', 'keys', 'kubernetes', 'audit', 'http', 'config'],
     types: ['plugins', 'usage', 'services.ts', 'audit-store'],
+  },
+  'standing-access': {
+    values: ['activity', 'explorer', 'access', 'lists', 'kubernetes', 'audit-store', 'http', 'objects'],
+    types: ['services.ts'],
   },
   activity: { values: ['lists', 'audit-store', 'kubernetes', 'audit', 'http', 'objects'], types: ['services.ts'] },
   'audit-chain': { values: ['audit-store', 'kubernetes', 'audit', 'http', 'objects'], types: ['services.ts', 'config'] },

@@ -12,6 +12,8 @@ export interface RoleBinding {
   /** '' for a ClusterRoleBinding. */
   readonly namespace: string;
   readonly role: { readonly kind: 'Role' | 'ClusterRole'; readonly name: string };
+  /** Missing in bindings that are not stored yet. */
+  readonly creationTimestamp?: string;
   /** Name of the UserBinding that the service made it for; undefined for other bindings. */
   readonly userBinding?: string;
   /** Users and groups by their names in Kubernetes, and service accounts if they are kept. */
@@ -47,6 +49,7 @@ export function roleBindingOf(
     name: metadata.name,
     namespace,
     role: { kind: role.kind === 'Role' ? 'Role' : 'ClusterRole', name: role.name ?? '' },
+    ...(metadata.creationTimestamp && { creationTimestamp: metadata.creationTimestamp }),
     // A name that is too long for a label is in the annotation.
     ...(label !== undefined && { userBinding: metadata.annotations?.[userBindingLabel] ?? label }),
     subjects: (Array.isArray(subjects) ? subjects : [])

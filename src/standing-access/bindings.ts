@@ -1,0 +1,86 @@
+/** Bindings that hold for good: no access request made them, and they have no end. */
+import { isReservedGroup, isReservedName } from '@atrium/kubernetes/impersonation.ts';
+import type { BoundSubject, RoleBinding } from '@atrium/kubernetes/rbac/role-bindings.ts';
+import type { PolicyRule } from '@atrium/kubernetes/rbac/rules.ts';
+import { Slices } from '@atrium/kubernetes/slices.ts';
+import { sortInSlices } from '@atrium/lists/sort.ts';
+import type { Asking, ExplorerContext } from '../explorer/rights.ts';
+import { VisibleRoles } from '../explorer/rights.ts';
+import { type Reach, type Risk, reachOf, type Severity, severities, severityOf } from './findings.ts';
+import type { StandingQuery } from './schema.ts';
+
+/** A binding with the rules of its role. */
+export interface Standing {
+  readonly binding: RoleBinding;
+  /** Undefined for a role that the caller may not get; empty for one that does not exist. */
+  readonly rules: readonly PolicyRule[] | undefined;
+  readonly hasRole: boolean;
+  readonly risk: Risk;
+  readonly severity: Severity;
+}
+
+const everyone: ReadonlySet<string> = new Set(['system:authenticated', 'system:unauthenticated']);
+
+/** Returns the standing bindings of the question, the highest severity first. @throws StatusError 429, 503, 504 */
+export async function standingBindings(
+  context: ExplorerContext,
+  { namespace, holders }: Pick<StandingQuery, 'namespace' | 'holders'>,
+  hasClusterWide: boolean,
+  asking: Asking,
+): Promise<Standing[]> {
+  const { rbac } = context.services;
+  const slices = new Slices();
+  const bindings: RoleBinding[] = [];
+  for (const binding of rbac.allBindings()) {
+    const isShown = namespace === undefined ? hasClusterWide || binding.namespace !== '' : binding.namespace === namespace;
+    if (isShown && isForGood(context, binding) && (holders === 'All' || namesPeople(binding))) bindings.push(binding);
+    const turn = slices.end();
+    if (turn !== undefined) await turn;
+  }
+  const roles = new VisibleRoles(context.services, asking);
+  await roles.review(bindings);
+  // Many bindings share a role.
+  const reaches = new Map<readonly PolicyRule[], Reach>();
+  const found: Standing[] = [];
+  for (const binding of bindings) {
+    found.push(standing(binding, roles.has(binding), { rbac, reaches }));
+    const turn = slices.end();
+    if (turn !== undefined) await turn;
+  }
+  return await sortInSlices(found, byOrder);
+}
+
+const noRules: readonly PolicyRule[] = [];
+
+function standing(
+  binding: RoleBinding,
+  isVisible: boolean,
+  { rbac, reaches }: { rbac: ExplorerContext['services']['rbac']; reaches: Map<readonly PolicyRule[], Reach> },
+): Standing {
+  const role = rbac.roleOf(binding);
+  const rules = isVisible ? (role?.rules ?? noRules) : undefined;
+  const reach = rules && (reaches.get(rules) ?? reachOf(rules));
+  if (rules && reach) reaches.set(rules, reach);
+  const isForEveryone = binding.subjects.some(({ kind, name }) => kind === 'Group' && everyone.has(name));
+  const risk = { reach, isClusterWide: binding.namespace === '', isForEveryone };
+  return { binding, rules, hasRole: role !== undefined, risk, severity: severityOf(risk) };
+}
+
+function isForGood({ userBindings }: ExplorerContext, { userBinding }: RoleBinding): boolean {
+  const row = userBinding === undefined ? undefined : userBindings?.cache.get(userBinding);
+  return row === undefined || (row.expiresAt === undefined && row.request === undefined);
+}
+
+/** Reports whether a binding names users or groups, and is none that Kubernetes makes for all of its users. */
+const namesPeople = ({ role, subjects }: RoleBinding): boolean =>
+  subjects.some(({ kind }) => kind !== 'ServiceAccount') && !(isReservedName(role.name) && subjects.every(isOfCluster));
+
+const isOfCluster = ({ kind, name }: BoundSubject): boolean => (kind === 'Group' ? isReservedGroup(name) : isReservedName(name));
+
+function byOrder(left: Standing, right: Standing): number {
+  const [a, b] = [orderOf(left), orderOf(right)];
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
+const orderOf = ({ severity, binding: { namespace, name } }: Standing): string => `${severities.indexOf(severity)} ${namespace} ${name}`;
