@@ -30,6 +30,7 @@ import { createRecordings } from './recordings/recordings.ts';
 import { createRoles } from './roles/roles.ts';
 import { createSearch } from './search/search.ts';
 import type { Services } from './services.ts';
+import { createStandingAccess } from './standing-access/standing-access.ts';
 import { Translations } from './texts/texts.ts';
 import { createUsage } from './usage/usage.ts';
 import { Passwords } from './users/passwords/passwords.ts';
@@ -115,6 +116,12 @@ export function createFeatures(context: ProcessContext): Features {
     policiesOf: (user) => base.watchedAccess?.policiesOf(user) ?? [],
   });
   const mayEnrol = factorStore && mayEnrolBy(config, localGroups);
+  const explorerNeeds = {
+    users: base.watched,
+    localGroups,
+    groups: base.watchedGroups?.collection,
+    userBindings: base.userBindings?.collection,
+  };
   const features: readonly Part[] = [
     { checks: [{ name: 'roles', critical: false, isAwaited: true, failure: () => rbac.failure() }], ...lifeOf(rbac) },
     lifeOf(services.longRequests),
@@ -136,12 +143,8 @@ export function createFeatures(context: ProcessContext): Features {
     accessTokens ?? {},
     createKubeconfig({ config, connection, namingIssuer: (user) => namingIssuerOf(config, accounts.get(user)) }),
     createAccess(services),
-    createExplorer(services, {
-      users: base.watched,
-      localGroups,
-      groups: base.watchedGroups?.collection,
-      userBindings: base.userBindings?.collection,
-    }),
+    createExplorer(services, explorerNeeds),
+    createStandingAccess(services, explorerNeeds, base.auditStore),
     namespaces ?? {},
     lists,
     createUsage(services, lists.service, context.earlierUsage),

@@ -54,6 +54,8 @@ export const callerRequests: readonly CallerRequest[] = [
   { id: 'ListNamespaces', path: '/auth/v1/namespaces?verb=list&resource=pods', asks: [mayThey], isRepeated: true },
   { id: 'ListAccessSubjects', path: '/auth/v1/accesssubjects?verb=list&resource=pods', asks: [mayThey], isRepeated: true },
   { id: 'ListAccessRules', path: '/auth/v1/accessrules?group=dev', asks: [mayThey], isRepeated: true },
+  // The callers may list bindings, and no audits.
+  { id: 'ListStandingAccess', path: '/auth/v1/standingaccess', asks: [mayThey], isRepeated: true, codes: [403] },
   {
     id: 'CreateSubjectAccessReview',
     method: 'POST',

@@ -105,6 +105,7 @@ const guarded = [
   { method: 'POST', path: '/auth/v1/selfsubjectrulesreviews', body: { spec: { namespace: 'default' } }, stranger: 201 },
   { method: 'GET', path: '/auth/v1/accesssubjects?verb=list&resource=pods', stranger: 403 },
   { method: 'GET', path: '/auth/v1/accessrules?group=dev', stranger: 403 },
+  { method: 'GET', path: '/auth/v1/standingaccess', stranger: 403 },
   { method: 'POST', path: '/auth/v1/subjectaccessreviews', body: { spec: { user: 'jane', ...mayListUsers.spec } }, stranger: 403 },
   {
     method: 'POST',

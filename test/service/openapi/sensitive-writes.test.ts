@@ -100,7 +100,7 @@ const free = [
   ...['ListUserBindings', 'ListBindableRoles', 'GetUserBinding', 'DeleteUserBinding', 'DeleteUserBindings'],
   ...['ListAccessTokens', 'DeleteAccessToken', 'CreateTokenReview', 'GetKubeconfig'],
   ...['CreateSelfSubjectAccessReview', 'CreateSelfSubjectAccessReviewNative', 'CreateSelfSubjectRulesReview', 'ListNamespaces'],
-  ...['ListAccessSubjects', 'ListAccessRules', 'CreateSubjectAccessReview', 'CreateSimulation'],
+  ...['ListAccessSubjects', 'ListAccessRules', 'ListStandingAccess', 'CreateSubjectAccessReview', 'CreateSimulation'],
   ...['ListOfferedResources', 'ListResources', 'ListNamespacedResources', 'Search', 'GetKubernetes', 'OptionsKubernetes'],
   ...['GetClusterUsage', 'GetNodeUsage', 'GetNamespaceUsage', 'GetObjectUsage', 'ListAuditEvents', 'CountAuditEvents'],
   ...['ExportAuditEvents', 'GetAuditEvent', 'ListAuditCheckpoints', 'ReadAuditChain'],

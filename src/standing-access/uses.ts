@@ -1,0 +1,182 @@
+/**
+ * Uses of bindings, from the events of the audit. An event is a use of a binding if its user holds the binding, and the rules of the role
+ * allow the request. A right that several bindings give is a use of each. The number of questions to the store is bounded for each answer.
+ */
+import type { AuditEvent } from '@atrium/audit-store/event.ts';
+import type { AuditFilter, AuditPlace, AuditStore } from '@atrium/audit-store/store.ts';
+import { mapLimit } from '@atrium/http/limits/semaphore.ts';
+import type { RoleBinding } from '@atrium/kubernetes/rbac/role-bindings.ts';
+import { type PolicyRule, ruleAllows } from '@atrium/kubernetes/rbac/rules.ts';
+import type { Standing } from './bindings.ts';
+import type { Holders } from './people.ts';
+import type { StandingUse, UnknownReason } from './schema.ts';
+
+/** People of a binding of whom each is asked about. For more, the newest events of all users are looked at. */
+const maxPeople = 50;
+const eventsOfMany = 500;
+/** Questions to the store for one answer, and those at a time. */
+const maxQuestions = 400;
+const questionsAtOnce = 4;
+/** Events of the first question about a person, and of the second, which asks for what a role allows. */
+const newestEvents = 50;
+const allowedEvents = 200;
+/** Conditions that a store takes as alternatives. */
+const maxLines = 8;
+
+/** Verbs of which each request is recorded. */
+const recordedVerbs: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'delete', 'deletecollection', '*']);
+/** Resources of which reads are recorded, too. */
+const recordedReads: ReadonlySet<string> = new Set(['secrets', 'audits', '*']);
+
+/**
+ * Actions of the service that need the right which their verb and resource name. Others, such as a login or a change of one's own password,
+ * need none.
+ */
+const byRight: ReadonlySet<string> = new Set([
+  ...['SessionDeleted', 'UserCreated', 'UserPatched', 'UserDeleted', 'UserSubjectsDeleted', 'PasswordReset', 'FactorsReset', 'LinksEnded'],
+  ...['GroupCreated', 'GroupPatched', 'GroupDeleted', 'GroupMembersChanged', 'UserBindingCreated', 'UserBindingDeleted'],
+  ...['SimulationRun', 'AuditExported', 'AuditRead', 'CpuProfileTaken'],
+]);
+
+export interface UsesOptions {
+  store: AuditStore;
+  /** Begin of the period, in milliseconds since the epoch. */
+  from: number;
+  /** Namespace to whose events the caller is limited. */
+  namespace: string | undefined;
+  signal: AbortSignal;
+  /** Returns the User record of a user, whose own changes need no right. */
+  recordOf(user: string): string | undefined;
+}
+
+/** A person of whom events are left that were not looked at. */
+const notAllSeen = Symbol('not all seen');
+type LastUse = AuditEvent | typeof notAllSeen | undefined;
+
+interface Seen {
+  seen: readonly AuditEvent[];
+  /** False if events are left that were not looked at. */
+  isWhole: boolean;
+}
+
+export class Uses {
+  readonly #options: UsesOptions;
+  readonly #newest = new Map<string, Promise<Page | undefined>>();
+  #questions = 0;
+
+  constructor(options: UsesOptions) {
+    this.#options = options;
+  }
+
+  /** @throws StatusError 429, 503, 504 */
+  async of(standing: Standing, { people, isComplete }: Holders, auditedSince: number | undefined): Promise<StandingUse> {
+    const { binding, rules, hasRole } = standing;
+    if (rules === undefined) return unknown('RoleHidden');
+    if (!hasRole) return unknown('RoleMissing');
+    const created = binding.creationTimestamp === undefined ? undefined : Date.parse(binding.creationTimestamp);
+    const since = Math.max(this.#options.from, created ?? 0);
+    const { seen, isWhole } = await this.#seen(people, { binding, rules, since });
+    const isAudited = auditedSince !== undefined && auditedSince <= since;
+    const last = seen.toSorted((one, other) => (one.requestReceivedTimestamp < other.requestReceivedTimestamp ? 1 : -1))[0];
+    if (last !== undefined) {
+      const isCounted = isComplete && (seen.length === people.length || (isWhole && isAudited));
+      return { state: 'Used', users: seen.length, ...(!isCounted && { atLeast: true as const }), last: shown(last) };
+    }
+    if (!rules.some(isRecorded)) return unknown('NotRecorded');
+    if (!isComplete) return unknown('MembersUnknown');
+    if (!isWhole) return unknown(people.length > maxPeople ? 'TooManyPeople' : 'TooManyEvents');
+    if (!isAudited) return unknown('AuditTooYoung');
+    return { state: 'NotSeen', since: new Date(since).toISOString() };
+  }
+
+  /** Returns the newest use of each person who was seen. */
+  async #seen(people: readonly string[], right: Right): Promise<Seen> {
+    if (people.length > maxPeople) return await this.#seenAmongMany(new Set(people), right);
+    const uses = await mapLimit(questionsAtOnce, people, (user) => this.#lastUse(user, right));
+    return { seen: uses.filter((use) => use !== undefined && use !== notAllSeen), isWhole: !uses.includes(notAllSeen) };
+  }
+
+  /** Looks at the newest events that the rules may allow, by any user. */
+  async #seenAmongMany(people: ReadonlySet<string>, right: Right): Promise<Seen> {
+    const page = await this.#ask(conditionsOf(right), eventsOfMany);
+    const newest = new Map<string, AuditEvent>();
+    for (const event of page?.events ?? []) {
+      const user = event.user?.username ?? '';
+      if (people.has(user) && !newest.has(user) && this.#isUse(event, user, right)) newest.set(user, event);
+    }
+    return { seen: [...newest.values()], isWhole: page !== undefined && page.last === undefined };
+  }
+
+  async #lastUse(user: string, right: Right): Promise<LastUse> {
+    const isUse = (event: AuditEvent) => this.#isUse(event, user, right);
+    const newest = this.#newest.get(user) ?? this.#ask({ actor: user }, newestEvents);
+    this.#newest.set(user, newest);
+    const page = await newest;
+    const found = page?.events.find(isUse);
+    if (found !== undefined) return found;
+    if (page === undefined) return notAllSeen;
+    if (page.last === undefined || page.last.time < right.since) return undefined;
+    const allowed = await this.#ask({ actor: user, ...conditionsOf(right) }, allowedEvents, page.last);
+    return allowed === undefined ? notAllSeen : (allowed.events.find(isUse) ?? (allowed.last === undefined ? undefined : notAllSeen));
+  }
+
+  /** Returns a page of events, undefined once the answer has asked enough. */
+  async #ask(filter: AuditFilter, limit: number, before?: AuditPlace): Promise<Page | undefined> {
+    const { store, from, namespace, signal } = this.#options;
+    signal.throwIfAborted();
+    this.#questions += 1;
+    if (this.#questions > maxQuestions) return undefined;
+    const wanted = { ...(namespace !== undefined && { namespace }), ...filter, outcome: 'success' as const, from };
+    return await store.list(wanted, { limit, before });
+  }
+
+  #isUse(event: AuditEvent, user: string, { binding, rules, since }: Right): boolean {
+    const { verb, objectRef, source, event: action = '', impersonatedUser, dryRun } = event;
+    const { apiGroup: group, resource, subresource = '', namespace = '', name = '' } = objectRef;
+    if (impersonatedUser !== undefined || dryRun || Date.parse(event.requestReceivedTimestamp) < since) return false;
+    if (source === 'service' && (!byRight.has(action) || this.#isOwn(user, objectRef))) return false;
+    // A request for a namespace itself is one in that namespace.
+    const place = group === '' && resource === 'namespaces' ? name : namespace;
+    if (binding.namespace !== '' && binding.namespace !== place) return false;
+    return rules.some((rule) => ruleAllows(rule, { verb, group, resource, subresource, namespace, name }));
+  }
+
+  #isOwn(user: string, { resource, name }: AuditEvent['objectRef']): boolean {
+    return resource === 'users' && name !== undefined && name === this.#options.recordOf(user);
+  }
+}
+
+type Page = Awaited<ReturnType<AuditStore['list']>>;
+
+interface Right {
+  binding: RoleBinding;
+  rules: readonly PolicyRule[];
+  /** Begin of the period, or creation of the binding, in milliseconds since the epoch. */
+  since: number;
+}
+
+/** Returns a use that cannot be told. */
+export const unknown = (reason: UnknownReason): StandingUse => ({ state: 'Unknown', reason });
+
+const shown = ({ auditID, verb, objectRef, requestReceivedTimestamp, user }: AuditEvent) => ({
+  ...{ auditID, verb, objectRef, requestReceivedTimestamp },
+  user: user?.username ?? '',
+});
+
+/** Reports whether the audit records a request that the rule allows. */
+const isRecorded = ({ verbs, resources }: PolicyRule): boolean =>
+  resources.length > 0 && (verbs.some((verb) => recordedVerbs.has(verb)) || resources.some((resource) => recordedReads.has(resource)));
+
+/** Returns conditions for all events that the rules allow. Conditions of many resources are left out: most events meet them. */
+function conditionsOf({ binding: { namespace }, rules }: Right): Partial<AuditFilter> {
+  const lines = new Map<string, NonNullable<AuditFilter['anyOf']>[number]>();
+  for (const { apiGroups, resources } of rules.filter(isRecorded))
+    for (const apiGroup of apiGroups)
+      for (const combined of resources) {
+        const [resource = ''] = combined.split('/');
+        const line = { ...(apiGroup !== '*' && { apiGroup }), ...(resource !== '*' && { resource }) };
+        lines.set(JSON.stringify(line), line);
+      }
+  const isNarrow = lines.size > 0 && lines.size <= maxLines && !lines.has('{}');
+  return { ...(namespace !== '' && { namespace }), ...(isNarrow && { anyOf: [...lines.values()] }) };
+}
