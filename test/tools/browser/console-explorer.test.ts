@@ -153,6 +153,23 @@ describe('the access explorer of the console', () => {
     });
   });
 
+  it('lists standing access with the last use of each binding', async () => {
+    await page.goto(`${demo.url}/explorer/standing`);
+    const admin = row(page, 'demo-admin-cluster-admin');
+    await admin.getByText('Full control').waitFor();
+    expect(await page.getByRole('table', { name: 'Standing access' }).getByRole('row').nth(1).innerText()).to.include('Critical');
+    const shown = async () => {
+      await page.reload();
+      return (await admin.innerText()).includes('used by');
+    };
+    await create(demo, 'api/v1/namespaces/shop/configmaps', { metadata: { name: 'standing' } });
+    await eventually(shown, (isUsed) => isUsed);
+    await inspect(page, 'explorer-standing');
+    await page.getByRole('combobox', { name: 'Namespace' }).selectOption('monitoring');
+    await row(page, 'restarters').getByText('Not all holders are known.').waitFor();
+    expect(await admin.count()).to.equal(0);
+  });
+
   it('simulates a role before it is given', async () => {
     await page.goto(`${demo.url}/explorer/simulate`);
     await page.getByLabel('User', { exact: true }).fill('viewer@example.com');

@@ -9,7 +9,7 @@ const addresses: Readonly<Record<string, readonly string[]>> = {
   '/groups/:name/:tab?': ['/groups/dev', '/groups/dev/roles'],
   '/bindings/:name': ['/bindings/oncall-view'],
   '/requests/:name': ['/requests/REQUEST'],
-  '/explorer/:tab?': ['/explorer', '/explorer/rights', '/explorer/simulate'],
+  '/explorer/:tab?': ['/explorer', '/explorer/rights', '/explorer/standing', '/explorer/simulate'],
   '/events/:namespace?': ['/events', '/events/shop'],
   '/r/:group/:version/:resource': ['/r/core/v1/nodes', '/r/core/v1/pods', '/r/apps/v1/deployments', '/r/core/v1/serviceaccounts'],
   '/r/:group/:version/:resource/ns/:namespace': ['/r/core/v1/pods/ns/shop'],

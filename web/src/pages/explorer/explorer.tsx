@@ -4,12 +4,13 @@ import { t } from '../../text/text';
 import { Tabs } from '../../ui/tabs';
 import { RulesOf } from './rules-of';
 import { Simulate } from './simulate';
+import { Standing } from './standing';
 import { WhoCan } from './who-can';
 
-const tabs = ['rights', 'who', 'simulate'] as const;
+const tabs = ['rights', 'who', 'standing', 'simulate'] as const;
 type Tab = (typeof tabs)[number];
 
-const parts = { rights: RulesOf, who: WhoCan, simulate: Simulate } as const;
+const parts = { rights: RulesOf, who: WhoCan, standing: Standing, simulate: Simulate } as const;
 
 const isTab = (tab: string | undefined): tab is Tab => tabs.some((one) => one === tab);
 
