@@ -39,10 +39,45 @@ function themeOf(host: HTMLElement) {
   return theme;
 }
 
+/** A terminal that shows a recording, and takes no input. */
+export interface ReplayView {
+  write(text: string): void;
+  resize(size: { columns: number; rows: number }): void;
+  clear(size: { columns: number; rows: number }): void;
+  stop(): void;
+}
+
+export function startReplay(host: HTMLElement, { columns: cols, rows }: { columns: number; rows: number }): ReplayView {
+  const terminal = new Terminal({
+    ...{ ...looks(host), cols, rows, disableStdin: true },
+    // A recording leads nowhere.
+    linkHandler: { activate: () => undefined },
+  });
+  terminal.open(host);
+  // Screen readers and keyboards get the text beside it.
+  terminal.textarea?.setAttribute('tabindex', '-1');
+  // In the order of the text, which is parsed later.
+  const resize: ReplayView['resize'] = (size) => terminal.write('', () => terminal.resize(size.columns, size.rows));
+  return {
+    write: (text) => terminal.write(text),
+    resize,
+    clear(size) {
+      terminal.write('\u001bc');
+      resize(size);
+    },
+    stop: () => terminal.dispose(),
+  };
+}
+
+const looks = (host: HTMLElement) => ({
+  ...{ fontFamily: 'ui-monospace, "SF Mono", Menlo, Consolas, monospace', fontSize: 13, lineHeight: 1.2, scrollback: 5000 },
+  ...{ cursorBlink: false, minimumContrastRatio: 4.5, theme: themeOf(host) },
+});
+
 export function startTerminal(host: HTMLElement, { onInput, onResize, onLeave }: TerminalOptions): TerminalView {
   const terminal = new Terminal({
-    ...{ fontFamily: 'ui-monospace, "SF Mono", Menlo, Consolas, monospace', fontSize: 13, lineHeight: 1.2, scrollback: 5000 },
-    ...{ cursorBlink: false, screenReaderMode: true, minimumContrastRatio: 4.5, theme: themeOf(host) },
+    ...looks(host),
+    screenReaderMode: true,
   });
   const fit = new FitAddon();
   terminal.loadAddon(fit);

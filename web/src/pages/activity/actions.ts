@@ -53,6 +53,8 @@ const ofService = [
   'LoginSucceeded',
   'PasswordChanged',
   'PasswordReset',
+  'RecordingDeleted',
+  'RecordingRead',
   'SessionDeleted',
   'TokenRefreshed',
   'UserLocked',

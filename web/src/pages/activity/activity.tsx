@@ -10,7 +10,8 @@ import { Lost } from '../../api/lost';
 import { usePoll } from '../../api/poll';
 import { asProblem, type Problem } from '../../api/problem';
 import { useFeature } from '../../api/version';
-import { query, setQuery } from '../../app/router';
+import type { PageProps } from '../../app/page-props';
+import { href, query, setQuery } from '../../app/router';
 import { t } from '../../text/text';
 import { Button } from '../../ui/button';
 import { Loaded } from '../../ui/loaded';
@@ -22,6 +23,8 @@ import { Filters } from './filters';
 import { Hours } from './hours';
 import { OwnOnly } from './own-only';
 import { type Conditions, conditionNames, conditionsIn } from './question';
+import { RecordingPage } from './recording';
+import { RecordingsPage } from './recordings';
 
 const limit = 100;
 const everyMs = 10_000;
@@ -29,13 +32,19 @@ const everyMs = 10_000;
 const periodMs = 60_000;
 const noKinds: readonly Kind[] = [];
 
-export function Page() {
+export function Page({ params: { tab, id } }: PageProps) {
+  if (tab !== 'recordings') return <ActivityPage />;
+  return id === undefined ? <RecordingsPage /> : <RecordingPage id={id} />;
+}
+
+function ActivityPage() {
   const kinds = useLoad('kinds', fetchKinds).data.value ?? noKinds;
   const asked = conditionNames.map((name) => query.value.get(name) ?? '').join('\n');
   return (
     <section class="page">
       <header class="page-head">
         <h1 tabIndex={-1}>{t('activity.title')}</h1>
+        <a href={href('/activity/recordings')}>{t('activity.recordings')}</a>
       </header>
       <Filters kinds={kinds} />
       <Timeline key={asked} asked={asked} kinds={kinds} />

@@ -5,6 +5,7 @@ import { Ago } from '../../ui/age';
 import { Icon } from '../../ui/icon';
 import { PlainTable } from '../../ui/plain-table';
 import { type AuditEvent, hadEffect } from './actions';
+import { RecordingLink } from './recording-link';
 import { Sentence } from './sentence';
 import './styles';
 
@@ -30,12 +31,21 @@ export const EventTable = ({ label, events, kinds, isAtObject = false }: EventTa
           </span>
         ),
       },
-      { title: t('history.what'), cell: (event) => <Sentence event={event} kinds={kinds} isAtObject={isAtObject} /> },
+      { title: t('history.what'), cell: (event) => <What event={event} kinds={kinds} isAtObject={isAtObject} /> },
       { title: t('activity.outcome'), cell: (event) => <Outcome event={event} /> },
       { title: t('history.from'), cell: ({ sourceIPs }) => <code class="source">{sourceIPs.join(', ')}</code> },
     ]}
   />
 );
+
+const What = (props: Parameters<typeof Sentence>[0]) => {
+  const { recording } = props.event.connection ?? {};
+  return (
+    <>
+      <Sentence {...props} /> {recording !== undefined && <RecordingLink id={recording} />}
+    </>
+  );
+};
 
 function Outcome({ event }: { event: AuditEvent }) {
   const { code } = event.responseStatus ?? {};

@@ -1,0 +1,60 @@
+/** Recordings of shells in the console: made by its terminal, found by Activity, and played. */
+import { expect } from 'chai';
+import { loggedIn } from './demo.ts';
+
+const hostile = '<img src=x onerror="document.title=1">';
+
+describe('recordings in the console', () => {
+  const { demo, page } = loggedIn('admin', '/');
+  const screen = () => page.locator('.terminal-host');
+  const player = () => page.locator('.replay .xterm-rows');
+  const lines = () => page.locator('.transcript li');
+
+  before(async () => {
+    await page.goto(`${demo.url}/r/apps/v1/deployments/ns/shop/storefront`);
+    await page
+      .getByRole('table', { name: 'Pods' })
+      .getByRole('link', { name: /^storefront-/ })
+      .first()
+      .click();
+    await page.getByRole('link', { name: 'Terminal' }).click();
+    await page.getByRole('button', { name: /^Open sh in / }).click();
+    await screen().getByText('Toy shell of the demo').first().waitFor();
+    await page.keyboard.type(`echo ${hostile}\nexit\n`);
+    await page.getByText('The shell ended with exit status').waitFor();
+  });
+
+  it('are found by the event of the shell', async () => {
+    await page.goto(`${demo.url}/activity?since=all`);
+    await page.getByRole('link', { name: 'Watch the recording' }).first().click();
+    await page.getByRole('heading', { name: 'Recording of a shell' }).waitFor();
+    expect(page.url()).to.include('/activity/recordings/');
+  });
+
+  it('are text for search and for screen readers, whatever they contain', async () => {
+    await page.getByRole('searchbox', { name: 'Find in the text' }).fill('ONERROR');
+    await page.waitForFunction("[...document.querySelectorAll('.transcript li')].every((line) => line.textContent.includes('onerror'))");
+    expect(await lines().count()).to.be.greaterThan(0);
+    for (const text of await lines().locator('code').allTextContents()) expect(text).to.include(hostile);
+    expect(await page.locator('.transcript img').count()).to.equal(0);
+    await page.getByRole('searchbox', { name: 'Find in the text' }).fill('');
+  });
+
+  it('play by keyboard', async () => {
+    await page.getByRole('button', { name: 'Play' }).focus();
+    await page.keyboard.press('Space');
+    await player().filter({ hasText: 'onerror' }).waitFor();
+    await page.getByRole('button', { name: 'Play' }).waitFor();
+  });
+
+  it('go to a line', async () => {
+    await lines().first().getByRole('button').click();
+    await player().filter({ hasText: 'Toy shell' }).waitFor();
+    await player().filter({ hasNotText: 'onerror' }).waitFor();
+  });
+
+  it('are listed', async () => {
+    await page.getByRole('link', { name: 'Recordings of shells' }).click();
+    await page.getByRole('table', { name: 'Recordings of shells' }).getByText('admin@example.com').first().waitFor();
+  });
+});
