@@ -242,6 +242,12 @@ export const valuesSchema = z.strictObject({
     }),
     spool: z.strictObject({ sizeLimit: quantity() }),
     postgres: z.strictObject({ existingSecret: objectName(), key: dataKey(), certificateAuthority: certificateAuthority() }),
+    apiServer: z.strictObject({
+      existingSecret: objectName(),
+      key: dataKey(),
+      clusterIP: z.union([z.literal(''), ipAddress()]),
+      cidrs: z.array(addressRange()),
+    }),
     resources: resources(),
     annotations: annotations(),
     podAnnotations: annotations(),

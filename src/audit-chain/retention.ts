@@ -13,6 +13,11 @@ interface RetentionOptions {
   log: Logger;
 }
 
+/** Part of the bound from which a store is nearly full. */
+const nearlyFull = 0.9;
+/** Time for the event of a door to arrive after that of the API server. */
+const joinMs = 120_000;
+
 /**
  * Removes expired events from a store through a signed checkpoint that is kept outside: without it the first event that stays could not be
  * verified. Slices are removed one by one, and the store takes and answers other calls between them.
@@ -20,6 +25,8 @@ interface RetentionOptions {
 export class Retention {
   readonly #options: RetentionOptions;
   readonly #removed: Counter;
+  /** Bytes of the database at the last look. */
+  #bytes: number | undefined;
   #sweeping: Promise<void> | undefined;
   #isStopping = false;
 
@@ -27,19 +34,45 @@ export class Retention {
     this.#options = options;
     this.#removed = options.metrics.counter({
       name: 'atrium_audit_store_removed_total',
-      help: 'Events that the audit store removed, by age or number.',
+      help: 'Events that the audit store removed, by age, number or size.',
     });
+    const { maxSize } = options.retention;
+    options.metrics.read({ name: 'atrium_audit_store_bytes', help: 'Bytes of the events in the file of the audit store.' }, () =>
+      this.#bytes === undefined ? [] : [[{}, this.#bytes]],
+    );
+    options.metrics.read({ name: 'atrium_audit_store_max_bytes', help: 'Bound of the bytes of the events, if there is one.' }, () =>
+      maxSize === undefined ? [] : [[{}, maxSize]],
+    );
   }
 
   /** Takes the numbers of kept checkpoints, and proposes further ones. A sweep begins, unless one runs. */
   readonly propose = async (kept: readonly number[]): Promise<Proposal> => {
-    const proposal = await this.#options.store.propose(kept, this.#bounds());
+    const { store } = this.#options;
+    await store.settle(joinMs);
+    this.#bytes = await store.bytes();
+    const proposal = await store.propose(kept, this.#bounds());
     if (!this.#isStopping)
       this.#sweeping ??= this.#sweep().finally(() => {
         this.#sweeping = undefined;
       });
     return proposal;
   };
+
+  /** Returns how full a store is that refuses events at its bound, once it is nearly full; undefined otherwise. */
+  readonly shortage = (): string | undefined => {
+    const { maxSize, whenFull } = this.#options.retention;
+    if (maxSize === undefined || whenFull !== 'refuse' || (this.#bytes ?? 0) < nearlyFull * maxSize) return undefined;
+    return `${this.#bytes} of ${maxSize} bytes are used; at the bound events are refused (auditStore.retention.maxSize)`;
+  };
+
+  /** @throws Error if further events are refused */
+  async requireRoom(): Promise<void> {
+    const { store, retention } = this.#options;
+    const { maxSize, whenFull } = retention;
+    if (maxSize === undefined || whenFull !== 'refuse') return;
+    this.#bytes = await store.bytes();
+    if ((this.#bytes ?? 0) >= maxSize) throw new Error(`is full: it has ${maxSize} bytes (auditStore.retention.maxSize)`);
+  }
 
   async stop(): Promise<void> {
     this.#isStopping = true;
@@ -49,9 +82,10 @@ export class Retention {
   /** Returns the bounds at this time. Without a trusted clock no event is too old. */
   #bounds(): AuditRetention {
     const { retention, client } = this.#options;
-    const { age, maxEvents } = retention;
+    const { age, maxEvents, maxSize, whenFull } = retention;
+    const maxBytes = whenFull === 'removeOldest' ? maxSize : undefined;
     const { serverClock } = client;
-    return { maxEvents, before: age !== undefined && serverClock.isTrusted ? serverClock.now().getTime() - age : undefined };
+    return { maxEvents, maxBytes, before: age !== undefined && serverClock.isTrusted ? serverClock.now().getTime() - age : undefined };
   }
 
   /** Removes recordings by age alone: events have a number, and recordings have bounds of their own. */

@@ -1,5 +1,6 @@
 /** Settings of the audit trail, and of `atrium audit-store`. */
 import { z } from 'zod';
+import { auditPolicy } from './audit-policy.ts';
 import { httpURLWithoutQuery } from './formats.ts';
 import { duration, isUnique, path, size } from './units.ts';
 
@@ -56,13 +57,18 @@ const auditSettings = z.strictObject({
     .refine((bytes) => bytes >= 64 * 1024, 'must be at least 64KiB')
     .default(64 * 1024 * 1024)
     .describe('Bytes of a recording, which ends at this size. A required recording then ends its shell, too.'),
+  policy: auditPolicy
+    .optional()
+    .describe(
+      'Which requests have events, as `audit.k8s.io/v1` Policy. Default: writes, connections and reads of Secrets at `Metadata`, and those of RBAC and access at `Request`. Bodies of Secrets and tokens are never kept.',
+    ),
   spool: spool
     .optional()
     .describe('Keeps events on disk until the store has them. Without it they wait in memory, and a process that is killed loses them.'),
 });
 
-export const auditSection = auditSettings.superRefine(({ delivery, ...settings }, context) => {
-  if (delivery !== 'required') return;
+export const auditSection = auditSettings.superRefine(({ delivery, policy, ...settings }, context) => {
+  if (delivery !== 'required' && policy?.rules.every((rule) => rule.delivery !== 'required') !== false) return;
   for (const name of ['store', 'spool'] as const)
     if (settings[name] === undefined)
       context.addIssue({ code: 'custom', path: [name], message: 'is required with audit.delivery: required' });
@@ -93,6 +99,14 @@ const retention = z.strictObject({
     .min(1)
     .optional()
     .describe('Number of events that stay; the oldest of more are removed. An event needs about 600 bytes.'),
+  maxSize: size()
+    .refine((bytes) => bytes >= 1024 * 1024, 'must be at least 1MiB')
+    .optional()
+    .describe('Bytes of the events in the file. Keep it a tenth below the volume, which also has a log and files for sorting.'),
+  whenFull: z
+    .enum(['removeOldest', 'refuse'])
+    .default('removeOldest')
+    .describe('At `maxSize` the oldest events are removed, or further ones are refused: they wait at the replicas.'),
 });
 
 const otlp = z.strictObject({
@@ -101,7 +115,11 @@ const otlp = z.strictObject({
   tokenFile: path().optional().describe('Bearer token for the collector. Reread for each batch.'),
 });
 
-export const auditStoreSection = z.strictObject({
+const apiServer = z.strictObject({
+  tokenFile: path().describe('Bearer token of kube-apiserver, of 32 characters or more. Reread for each batch.'),
+});
+
+const auditStoreSettings = z.strictObject({
   // The first start creates the file, so that its path is no file to check.
   databaseFile: z
     .string()
@@ -110,10 +128,18 @@ export const auditStoreSection = z.strictObject({
     .describe('SQLite file with the events, on a volume of its own. Ignored with `postgres`.'),
   postgres: postgres.optional().describe('PostgreSQL in place of the file.'),
   retention: retention.prefault({}).describe('Events that are removed, the oldest first.'),
+  apiServer: apiServer
+    .optional()
+    .describe('Takes events of the audit webhook of kube-apiserver at `/v1/kube-apiserver`: what did not come through Atrium.'),
   otlp: otlp.optional().describe('Collector that gets a copy of each event.'),
   callers: z
     .array(serviceAccount())
     .refine(isUnique, 'must not hold an account twice')
     .default([])
     .describe('Service accounts that may append and query events: that of Atrium. Required by `atrium audit-store`.'),
+});
+
+export const auditStoreSection = auditStoreSettings.superRefine(({ postgres: isRemote, retention: { maxSize } }, context) => {
+  if (isRemote && maxSize !== undefined)
+    context.addIssue({ code: 'custom', path: ['retention', 'maxSize'], message: 'is for the SQLite file; use maxEvents with PostgreSQL' });
 });

@@ -1,18 +1,19 @@
 import type { RecordingStep, RecordingStore } from '@atrium/audit-store/recording.ts';
-import type { AuditDatabase, AuditStore } from '@atrium/audit-store/store.ts';
+import type { ApiServerEvent, AuditDatabase, AuditStore, Joined } from '@atrium/audit-store/store.ts';
 import type { Counter, Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { StatusError, serviceUnavailable } from '@atrium/objects/status.ts';
+import type { Retention } from '../audit-chain/retention.ts';
 
 /** A store whose failures are answered with 503, and told by a check and metrics. */
 export class ReportedStore implements AuditStore {
   readonly #store: AuditDatabase;
-  readonly #propose: AuditStore['propose'];
+  readonly #retention: Pick<Retention, 'propose' | 'requireRoom'>;
   readonly #appended: Counter<'outcome'>;
   #failure: string | undefined;
 
-  constructor(store: AuditDatabase, propose: AuditStore['propose'], metrics: Metrics) {
+  constructor(store: AuditDatabase, retention: Pick<Retention, 'propose' | 'requireRoom'>, metrics: Metrics) {
     this.#store = store;
-    this.#propose = propose;
+    this.#retention = retention;
     this.#appended = metrics.counter({
       name: 'atrium_audit_store_events_total',
       help: 'Events that replicas handed to the audit store, by outcome (stored, failed).',
@@ -25,12 +26,16 @@ export class ReportedStore implements AuditStore {
 
   async append(...[events]: Parameters<AuditStore['append']>): Promise<void> {
     try {
-      await this.#reported(this.#store.append(events));
+      await this.#reported(this.#withRoom(() => this.#store.append(events)));
       this.#appended.inc({ outcome: 'stored' }, events.length);
     } catch (error) {
       this.#appended.inc({ outcome: 'failed' }, events.length);
       throw error;
     }
+  }
+
+  join(events: readonly ApiServerEvent[]): Promise<Joined> {
+    return this.#reported(this.#withRoom(() => this.#store.join(events)));
   }
 
   list(...query: Parameters<AuditStore['list']>): ReturnType<AuditStore['list']> {
@@ -46,7 +51,7 @@ export class ReportedStore implements AuditStore {
   }
 
   propose(kept: readonly number[]): ReturnType<AuditStore['propose']> {
-    return this.#reported(this.#propose(kept));
+    return this.#reported(this.#retention.propose(kept));
   }
 
   keepRecording(step: RecordingStep): Promise<boolean> {
@@ -71,6 +76,11 @@ export class ReportedStore implements AuditStore {
 
   stop(): Promise<void> {
     return this.#store.stop();
+  }
+
+  async #withRoom<T>(call: () => Promise<T>): Promise<T> {
+    await this.#retention.requireRoom();
+    return await call();
   }
 
   async #reported<T>(call: Promise<T>): Promise<T> {

@@ -14,6 +14,7 @@ import { Retention } from '../audit-chain/retention.ts';
 import type { Config } from '../config/schema.ts';
 import { scrapeOperation } from '../meta/about.ts';
 import { reportCertificate } from '../meta/metrics.ts';
+import { apiServerOperation } from './api-server-routes.ts';
 import { StoreCallers } from './callers.ts';
 import { LogExport } from './log-export.ts';
 import { ReportedStore } from './reported-store.ts';
@@ -48,7 +49,7 @@ export class StoreServer {
     this.#apiServer = new KubernetesClient({ connection, requestTimeoutMs: kubernetes.requestTimeout, metrics, log });
     const { asService: client } = this.#apiServer;
     this.#retention = new Retention({ store, retention: auditStore.retention, client, metrics, log });
-    this.#store = new ReportedStore(store, this.#retention.propose, metrics);
+    this.#store = new ReportedStore(store, this.#retention, metrics);
     if (auditStore.otlp !== undefined) {
       const logs = new LogExport({ store, settings: auditStore.otlp, version: packageJson.version, metrics, log });
       this.#health.add({ name: 'otlp', critical: false, failure: logs.failure });
@@ -57,6 +58,7 @@ export class StoreServer {
     const now = () => client.serverClock.now();
     const callers = new StoreCallers({ client, audience: storeAudience, accounts: auditStore.callers, metrics, now });
     this.#health.add({ name: 'store', critical: false, failure: this.#store.failure });
+    this.#health.add({ name: 'size', critical: false, failure: this.#retention.shortage });
     this.#health.add({ name: 'kubernetes', critical: false, failure: () => this.#apiServer.failure() });
     reportCertificate(metrics, 'server', () => this.#public.certificate);
     const shared = {
@@ -72,7 +74,10 @@ export class StoreServer {
       isStopping: this.#health.isStopping,
     };
     const listens = { host: server.host, requestTimeoutMs: server.requestTimeout };
-    const chain = requestChain({ ...shared, operations: storeOperations(this.#store, callers) });
+    const operations = storeOperations(this.#store, callers);
+    if (auditStore.apiServer !== undefined)
+      operations.push(apiServerOperation({ ...auditStore.apiServer, join: (events) => this.#store.join(events), metrics }));
+    const chain = requestChain({ ...shared, operations });
     this.#public = new Listener(chain.listener, { ...listens, port: server.port, tls: server.tls });
     const internal = requestChain({
       ...shared,

@@ -81,6 +81,32 @@ export function tokenWebhookConfig({ url, as }: TokenWebhook, ownAuthority: stri
   });
 }
 
+/** A receiver of audit events. */
+export interface AuditWebhook {
+  url: string;
+  /** Token that the API server sends, over TLS only. */
+  token: string;
+  /** PEM. */
+  certificateAuthority: string;
+}
+
+/**
+ * Returns the file of `--audit-webhook-config-file`.
+ *
+ * @see https://kubernetes.io/docs/tasks/debug/debug-cluster/audit/#webhook-backend
+ */
+export const auditWebhookConfig = ({ url, token, certificateAuthority }: AuditWebhook): string =>
+  stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [
+      { name: 'atrium', cluster: { server: url, 'certificate-authority-data': Buffer.from(certificateAuthority).toString('base64') } },
+    ],
+    users: [{ name: 'kube-apiserver', user: { token } }],
+    contexts: [{ name: 'webhook', context: { cluster: 'atrium', user: 'kube-apiserver' } }],
+    'current-context': 'webhook',
+  });
+
 /** Audit policy: users and their requests, one line for each answer, without bodies. */
 export const auditPolicy = stringify({
   apiVersion: 'audit.k8s.io/v1',

@@ -6,7 +6,15 @@ import { join } from 'node:path';
 import { Agent, request } from 'undici';
 import { stringify } from 'yaml';
 import { freePort } from '../support/free-port.ts';
-import { auditPolicy, authenticationConfig, type TokenWebhook, type TrustedIssuer, tokenWebhookConfig } from './authentication-config.ts';
+import {
+  type AuditWebhook,
+  auditPolicy,
+  auditWebhookConfig,
+  authenticationConfig,
+  type TokenWebhook,
+  type TrustedIssuer,
+  tokenWebhookConfig,
+} from './authentication-config.ts';
 import { controlPlanePrograms } from './build.ts';
 import { type KeyPair, loopbackCertificates } from './certificates.ts';
 import { Program } from './program.ts';
@@ -30,6 +38,8 @@ export interface ControlPlaneOptions {
   issuers?: readonly TrustedIssuer[];
   /** Webhook for tokens that no other authenticator accepts, not necessarily up yet. */
   tokenWebhook?: TokenWebhook | undefined;
+  /** Receiver of audit events, not necessarily up yet: those that it does not take within seconds are dropped. */
+  auditWebhook?: AuditWebhook | undefined;
 }
 
 export interface ControlPlane {
@@ -74,6 +84,7 @@ export async function startControlPlane({
   serviceAccountAdmission = false,
   issuers: trusted = [],
   tokenWebhook,
+  auditWebhook,
 }: ControlPlaneOptions): Promise<ControlPlane> {
   const programs = await controlPlanePrograms();
   const directory = await mkdtemp(join(tmpdir(), 'atrium-control-plane-'));
@@ -114,6 +125,7 @@ export async function startControlPlane({
     await write('authentication.yaml', authenticationConfig(issuers.values(), certificateAuthority));
     await write('audit-policy.yaml', auditPolicy);
     if (tokenWebhook) await write('token-webhook.yaml', tokenWebhookConfig(tokenWebhook, certificateAuthority, tokens));
+    if (auditWebhook) await write('audit-webhook.yaml', auditWebhookConfig(auditWebhook));
 
     const etcdURL = `http://127.0.0.1:${etcdPort}`;
     const etcd = await start(
@@ -154,6 +166,11 @@ export async function startControlPlane({
         'endpoint-reconciler-type': 'none',
         'audit-log-path': 'audit.log',
         'audit-policy-file': 'audit-policy.yaml',
+        ...(auditWebhook && {
+          'audit-webhook-config-file': 'audit-webhook.yaml',
+          'audit-webhook-batch-max-wait': '1s',
+          'audit-webhook-initial-backoff': '1s',
+        }),
       },
       () => answers(`${url}/readyz`, { certificateAuthority, token: tokens.get('admin') ?? '' }),
     );

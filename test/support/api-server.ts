@@ -1,4 +1,4 @@
-import type { TokenWebhook, TrustedIssuer } from '../cluster/authentication-config.ts';
+import type { AuditWebhook, TokenWebhook, TrustedIssuer } from '../cluster/authentication-config.ts';
 import { type KeyPair, loopbackCertificates } from '../cluster/certificates.ts';
 import { ClusterAdmin, eventually, installation } from './cluster-admin.ts';
 
@@ -34,6 +34,8 @@ export interface ApiServerOptions {
   issuers?: readonly TrustedIssuer[];
   /** Reviews tokens of all other issuers, with a token of one of the people; need not be running yet. */
   tokenWebhook?: TokenWebhook;
+  /** Receives the audit events of a new control plane; the embedded cluster has none. */
+  auditWebhook?: AuditWebhook | undefined;
   /**
    * Allows a server that another suite had before: the objects of that suite are deleted, and those of an installation exist. Default: a
    * new server.
@@ -69,9 +71,9 @@ let shared: Promise<OwnApiServer> | undefined;
 // Benchmarks run outside mocha and never share a server.
 globalThis.after?.(async () => (await shared)?.stop());
 
-async function real({ issuers = [], tokenWebhook, controllers = [] }: ApiServerOptions): Promise<OwnApiServer> {
+async function real({ issuers = [], tokenWebhook, auditWebhook, controllers = [] }: ApiServerOptions): Promise<OwnApiServer> {
   const { startControlPlane } = await import('../cluster/control-plane.ts');
-  const plane = await startControlPlane({ people, issuers, tokenWebhook, controllers });
+  const plane = await startControlPlane({ people, issuers, tokenWebhook, auditWebhook, controllers });
   const server = await fromKubeconfig(plane.kubeconfig);
   for (const issuer of issuers) await untilTrusted(server, issuer);
   return {

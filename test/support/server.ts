@@ -51,7 +51,7 @@ export interface TestServer {
   stop(): Promise<void>;
 }
 
-export interface ServerOptions extends Pick<ApiServerOptions, 'issuers' | 'isReused' | 'hasWorkloads'> {
+export interface ServerOptions extends Pick<ApiServerOptions, 'issuers' | 'isReused' | 'hasWorkloads' | 'auditWebhook'> {
   /** Settings that differ from the baseline, as in the YAML file. */
   config?: Record<string, unknown>;
   environment?: Record<string, string>;
@@ -92,8 +92,9 @@ export async function startServer({
   between,
   isReused = true,
   hasWorkloads = false,
+  auditWebhook,
 }: ServerOptions = {}): Promise<TestServer> {
-  const cluster = await apiServer({ issuers, isReused, hasWorkloads });
+  const cluster = await apiServer({ issuers, isReused, hasWorkloads, auditWebhook });
   const middle = await between?.(cluster);
   const relay = new TcpProxy(middle?.url ?? cluster.url);
   await relay.start();

@@ -8,6 +8,10 @@ import type { Tables } from './tables.ts';
 const usedBytes = `select (page_count - freelist_count) * page_size as bytes
   from pragma_page_count, pragma_freelist_count, pragma_page_size`;
 
+/** Bytes of recordings, which have an end of their own. The statement reads all their rows. */
+const recordedBytes = 'select coalesce(sum(length(lines)), 0) as bytes from recording_parts';
+const lookMs = 60_000;
+
 /**
  * Opens a file of SQLite with the tables. Each transaction is on disk when it ends. Statements hold the thread: only a worker calls it.
  *
@@ -35,9 +39,17 @@ export async function openSqlite(file: string, segmentSize = usualSegmentSize): 
     }),
   });
   await migrate(db, { bigint: 'integer', bytes: 'blob' });
-  const size = database.prepare(usedBytes);
+  const [used, ofRecordings] = [database.prepare(usedBytes), database.prepare(recordedBytes)];
+  let [recorded, lookedAt] = [0, Number.NEGATIVE_INFINITY];
+  const bytes = () => {
+    if (performance.now() - lookedAt >= lookMs) {
+      recorded = Number(ofRecordings.get()?.bytes);
+      lookedAt = performance.now();
+    }
+    return Number(used.get()?.bytes) - recorded;
+  };
   // This thread is the only writer.
-  const opened = { db, begin: async () => undefined, segmentSize, indexed: 0, bytes: () => Number(size.get()?.bytes) };
+  const opened = { db, begin: async () => undefined, segmentSize, indexed: 0, bytes };
   await indexEvents(opened);
   return opened;
 }

@@ -166,7 +166,7 @@ export interface AuditDatabase extends AuditStore {
    * the place of the removed events. The newest event always stays.
    */
   expired(retention: AuditRetention): Promise<number | undefined>;
-  /** Returns the bytes that events and their index take; undefined where the database does not tell. Free space of a file is not counted. */
+  /** Returns the bytes that events and their index take; undefined where the database does not tell. Free space of a file and recordings are not counted. */
   bytes(): Promise<number | undefined>;
   /** Deletes a bounded number of the oldest events through a sequence, and returns their number: 0 at the end. */
   remove(through: number): Promise<number>;

@@ -7,6 +7,7 @@ import { stringify } from 'yaml';
 import { openStoreServer } from '../../../src/audit-store.ts';
 import { parseConfig } from '../../../src/config/load.ts';
 import type { StoreServer } from '../../../src/store-server/server.ts';
+import { loopbackCertificates } from '../../cluster/certificates.ts';
 import { serviceNamespace } from '../../support/cluster-admin.ts';
 import { freePort } from '../../support/free-port.ts';
 import { connectionWith } from '../../support/installed-cluster.ts';
@@ -28,16 +29,37 @@ export interface Installation extends TestServer {
   databaseFile: string;
 }
 
+interface InstallationOptions extends ServerOptions {
+  /** Token of the audit webhook of the API server. */
+  webhookToken?: string;
+  /** Gives the store a certificate. A kube-apiserver sends its events, because it sends no token without TLS. */
+  hasTLS?: boolean;
+}
+
 /** @param database settings of the database in place of a file */
-export async function withAuditStore({ config, ...options }: ServerOptions = {}, database: object = {}): Promise<Installation> {
+export async function withAuditStore(
+  { config, webhookToken, hasTLS = false, ...options }: InstallationOptions = {},
+  database: object = {},
+): Promise<Installation> {
   const directory = await mkdtemp(join(tmpdir(), 'atrium-audit-'));
   const tokenFile = join(directory, 'token');
   const port = await freePort();
-  const storeURL = `http://127.0.0.1:${port}`;
+  const storeURL = `${hasTLS ? 'https' : 'http'}://127.0.0.1:${port}`;
   await writeFile(tokenFile, 'none');
+  const file = (name: string) => join(directory, name);
+  const { authority, serving } = await loopbackCertificates('audit store');
+  const files = { 'ca.crt': authority.certificate, 'tls.crt': serving.certificate, 'tls.key': serving.key, webhook: `${webhookToken}\n` };
+  for (const [name, text] of Object.entries(files)) await writeFile(file(name), text);
   const server = await startServer({
     ...options,
-    config: { ...config, audit: { ...(config?.audit as object), store: { url: storeURL, tokenFile } } },
+    ...(hasTLS &&
+      webhookToken !== undefined && {
+        auditWebhook: { url: `${storeURL}/v1/kube-apiserver`, token: webhookToken, certificateAuthority: authority.certificate },
+      }),
+    config: {
+      ...config,
+      audit: { ...(config?.audit as object), store: { url: storeURL, tokenFile, ...(hasTLS && { caFile: file('ca.crt') }) } },
+    },
   });
   const accountToken = async (audience: string | undefined, account = 'atrium') => {
     const spec = { expirationSeconds: 7200, ...(audience !== undefined && { audiences: [audience] }) };
@@ -46,6 +68,7 @@ export async function withAuditStore({ config, ...options }: ServerOptions = {},
     return (body as { status: { token: string } }).status.token;
   };
   await writeFile(tokenFile, await accountToken('atrium-audit-store'));
+  const intake = webhookToken !== undefined && { apiServer: { tokenFile: file('webhook') } };
   const storeLines: string[] = [];
   let running: { store: StoreServer; metricsPort: number } | undefined;
   const stopStore = async () => {
@@ -63,8 +86,11 @@ export async function withAuditStore({ config, ...options }: ServerOptions = {},
       const store = await openStoreServer({
         config: parseConfig({
           yaml: stringify({
-            server: { host: '127.0.0.1', port, metricsPort: 0 },
-            auditStore: { databaseFile: join(directory, 'audit.db'), callers: [serviceAccount], ...database },
+            server: {
+              ...{ host: '127.0.0.1', port, metricsPort: 0 },
+              ...(hasTLS && { tls: { certFile: file('tls.crt'), keyFile: file('tls.key') } }),
+            },
+            auditStore: { databaseFile: join(directory, 'audit.db'), callers: [serviceAccount], ...intake, ...database },
           }),
         }),
         connection: connectionWith(await server.token('admin'), server.cluster),

@@ -66,6 +66,10 @@ const installations: Record<string, Values> = {
     },
   },
   'with an audit store on a volume': { 'auditStore.enabled': true, 'auditStore.tls.existingSecret': 'audit-store-tls' },
+  'with the audit webhook of kube-apiserver': {
+    'auditStore.enabled': true,
+    'auditStore.apiServer': { existingSecret: 'audit-webhook', clusterIP: '10.0.0.77', cidrs: ['192.0.2.0/28'] },
+  },
   'with an audit store in PostgreSQL': { 'auditStore.enabled': true, 'auditStore.postgres.existingSecret': 'audit-db-app' },
   'with more of everything': {
     commonLabels: { team: 'platform' },

@@ -138,6 +138,22 @@ describe('the audit store of the chart', () => {
     expect(JSON.stringify(setOf(objects).template.spec)).to.include(JSON.stringify(mounts[0]));
   });
 
+  it('takes the audit webhook of kube-apiserver, from the addresses of the control plane', async () => {
+    const apiServer = { existingSecret: 'audit-webhook', clusterIP: '10.96.200.20', cidrs: ['192.0.2.0/28'] };
+    const objects = await enabled({ 'auditStore.apiServer': apiServer });
+    const { ingress } = z.object({ ingress: z.array(z.unknown()) }).parse(one(objects, 'NetworkPolicy', name).spec);
+
+    expect(fileOf(objects, name).settings.auditStore.apiServer).to.deep.equal({
+      tokenFile: '/var/run/secrets/atrium/audit-webhook/token',
+    });
+    expect(volume(setOf(objects).template.spec.volumes, 'audit-webhook')).to.deep.include({
+      secret: { secretName: 'audit-webhook', items: [{ key: 'token', path: 'token' }] },
+    });
+    expect(one(objects, 'Service', name).spec).to.include({ clusterIP: '10.96.200.20' });
+    expect(ingress[1]).to.deep.equal({ ports: [{ port: 'http' }], from: [{ ipBlock: { cidr: '192.0.2.0/28' } }] });
+    expect(fileOf(await enabled(), name).settings.auditStore).not.to.have.property('apiServer');
+  });
+
   it('has the certificate of a Secret, whose authority the service trusts', async () => {
     const objects = await enabled({ 'auditStore.tls.existingSecret': 'audit-tls' });
     const [store, service] = [fileOf(objects, name).config, fileOf(objects, 'atrium-config').config];

@@ -1,0 +1,25 @@
+import { isTrue } from './request-target.ts';
+
+const [maxWords, maxWordLength] = [32, 256];
+const connects = ['exec', 'attach', 'portforward'];
+
+/** Parameters of a connection to a container or port. */
+export interface OpenedConnection {
+  container?: string;
+  /** First words, cut to a length. */
+  command?: string[];
+  ports?: string[];
+  tty?: true;
+}
+
+/** Returns the parameters of a connection to a container or port; undefined for other requests. */
+export function connectionOf(subresource: string | undefined, search: string): OpenedConnection | undefined {
+  if (!connects.includes(subresource ?? '')) return undefined;
+  const query = new URLSearchParams(search);
+  const container = query.get('container')?.slice(0, maxWordLength);
+  const words = (name: string) => {
+    const all = query.getAll(name).slice(0, maxWords);
+    return all.length > 0 && { [name]: all.map((word) => word.slice(0, maxWordLength)) };
+  };
+  return { ...(container && { container }), ...words('command'), ...words('ports'), ...(isTrue(search, 'tty') && { tty: true }) };
+}

@@ -1,0 +1,101 @@
+/** Events of a kube-apiserver (audit.k8s.io/v1) as the store keeps them. */
+import { hash } from 'node:crypto';
+import type { AuditEvent } from '@atrium/audit-store/event.ts';
+import type { ApiServerEvent } from '@atrium/audit-store/store.ts';
+import { doorIDOf } from '@atrium/kubernetes/audit-id.ts';
+import { connectionOf } from '@atrium/kubernetes/opened-connection.ts';
+import { isTrue } from '@atrium/kubernetes/request-target.ts';
+import { z } from 'zod';
+
+const maxTextLength = 512;
+const maxAddresses = 4;
+/** A batch has 400 events, unless a flag of the API server says otherwise. */
+const maxEvents = 10_000;
+
+const text = () => z.string().transform((value) => value.slice(0, maxTextLength));
+
+/** Members that are kept. Bodies are not read. */
+const event = z.object({
+  auditID: text(),
+  stage: z.string(),
+  requestURI: z.string(),
+  verb: text(),
+  user: z.object({ username: text().optional(), uid: text().optional() }).prefault({}),
+  impersonatedUser: z.object({ username: text().optional() }).optional(),
+  sourceIPs: z.array(text()).default([]),
+  userAgent: text().optional(),
+  objectRef: z
+    .object({
+      apiGroup: text().default(''),
+      resource: text().optional(),
+      subresource: text().optional(),
+      namespace: text().optional(),
+      name: text().optional(),
+    })
+    .optional(),
+  responseStatus: z.object({ code: z.int().optional() }).optional(),
+  requestReceivedTimestamp: z.iso.datetime(),
+  stageTimestamp: z.iso.datetime(),
+  annotations: z.record(z.string(), z.string()).optional(),
+});
+
+type ReceivedEvent = z.output<typeof event>;
+
+/** @see https://kubernetes.io/docs/reference/config-api/apiserver-audit.v1/#audit-k8s-io-v1-EventList */
+export const eventList = z.object({
+  apiVersion: z.literal('audit.k8s.io/v1'),
+  kind: z.literal('EventList'),
+  items: z.array(event).max(maxEvents),
+});
+
+/** Returns the events that are kept: like at the door, writes, connections and reads of Secrets, once they are over. */
+export const keptEvents = (events: readonly ReceivedEvent[]): ApiServerEvent[] => events.filter(isKept).map(storedEvent);
+
+const lastStages = ['ResponseComplete', 'Panic'];
+const reads = ['get', 'list', 'watch'];
+const connecting = ['exec', 'attach', 'portforward', 'proxy'];
+
+function isKept({ stage, verb, user, objectRef }: ReceivedEvent): boolean {
+  const { apiGroup, resource, subresource = '' } = objectRef ?? {};
+  if (resource === undefined || !lastStages.includes(stage)) return false;
+  if (reads.includes(verb)) return connecting.includes(subresource) || (apiGroup === '' && resource === 'secrets');
+  const isReview = resource.endsWith('reviews') && (apiGroup === 'authentication.k8s.io' || apiGroup === 'authorization.k8s.io');
+  // Parts of the cluster renew their Leases each few seconds.
+  const isRenewal = resource === 'leases' && user.username?.startsWith('system:') === true;
+  return !isReview && !isRenewal;
+}
+
+/** Annotations of the authorizer. */
+const annotationNames = ['authorization.k8s.io/decision', 'authorization.k8s.io/reason'];
+
+function storedEvent(received: ReceivedEvent): ApiServerEvent {
+  const { auditID, stage, requestURI, verb, user, impersonatedUser, objectRef, requestReceivedTimestamp, stageTimestamp } = received;
+  const { resource = '', apiGroup = '', subresource, namespace, name } = objectRef ?? {};
+  const search = requestURI.includes('?') ? requestURI.slice(requestURI.indexOf('?')) : '';
+  const connection = connectionOf(subresource, search);
+  const code = received.responseStatus?.code ?? (stage === 'Panic' ? 500 : 200);
+  const annotations = annotationNames.flatMap((key) => {
+    const value = received.annotations?.[key];
+    return value ? [[key, value.slice(0, maxTextLength)] as const] : [];
+  });
+  // Senders choose the id of their events, also one that another event has.
+  const identity = [auditID, stage, requestURI, verb, user.username, requestReceivedTimestamp, stageTimestamp];
+  const kept: AuditEvent = {
+    auditID: hash('sha256', JSON.stringify(identity)).slice(0, 32),
+    ...{ cluster: 'local', source: 'kube-apiserver', verb },
+    ...(user.username && { user: { username: user.username, ...(user.uid && { uid: user.uid }) } }),
+    ...(impersonatedUser?.username && { impersonatedUser: { username: impersonatedUser.username } }),
+    sourceIPs: received.sourceIPs.slice(0, maxAddresses),
+    ...(received.userAgent && { userAgent: received.userAgent }),
+    objectRef: { apiGroup, resource, ...(subresource && { subresource }), ...(namespace && { namespace }), ...(name && { name }) },
+    ...(connection && { stage: 'ResponseComplete', connection }),
+    requestReceivedTimestamp: new Date(requestReceivedTimestamp).toISOString(),
+    milliseconds: Math.max(0, Date.parse(stageTimestamp) - Date.parse(requestReceivedTimestamp)),
+    outcome: code < 400 ? 'success' : 'failure',
+    responseStatus: { code },
+    ...(isTrue(search, 'dryRun') && { dryRun: true }),
+    requestID: auditID,
+    ...(annotations.length > 0 && { annotations: Object.fromEntries(annotations) }),
+  };
+  return { event: kept, doorID: doorIDOf(auditID) };
+}

@@ -1,0 +1,153 @@
+import { expect } from 'chai';
+import { auditEventList } from '../../../src/activity/schema.ts';
+import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { withAuditStore } from './installation.ts';
+
+const webhookToken = 'a-token-of-32-characters-or-more.';
+const configMaps = '/api/kubernetes/api/v1/namespaces/default/configmaps';
+
+/** Returns an event of kube-apiserver about a write, with all members that it sends. */
+const anEvent = (auditID: string, parts: object = {}) => ({
+  ...{ kind: 'Event', apiVersion: 'audit.k8s.io/v1', level: 'RequestResponse', auditID, stage: 'ResponseComplete', verb: 'patch' },
+  requestURI: '/api/v1/namespaces/default/secrets/db?fieldManager=kubectl',
+  user: { username: 'noa', uid: 'u-noa', groups: ['system:authenticated'], extra: { scopes: ['a'] } },
+  ...{ sourceIPs: ['192.0.2.9'], userAgent: 'kubectl/v1.36.0' },
+  objectRef: { resource: 'secrets', namespace: 'default', name: 'db', apiVersion: 'v1' },
+  responseStatus: { metadata: {}, code: 200 },
+  requestObject: { kind: 'Secret', stringData: { password: 'hunter2' } },
+  responseObject: { kind: 'Secret', data: { password: 'aHVudGVyMg==' } },
+  requestReceivedTimestamp: '2026-11-29T10:00:00.123456Z',
+  stageTimestamp: '2026-11-29T10:00:00.135456Z',
+  annotations: {
+    'authorization.k8s.io/decision': 'allow',
+    'authorization.k8s.io/reason': 'RBAC: allowed by RoleBinding "edit/default" of ClusterRole "edit" to User "noa"',
+    'example.com/secret': 'hunter2',
+  },
+  ...parts,
+});
+
+describe('the audit webhook of kube-apiserver', () => {
+  const service = forSuite(async () => {
+    const started = await withAuditStore({ webhookToken });
+    await started.startStore();
+    return started;
+  });
+  const send = async (items: unknown, token: string | undefined = webhookToken, headers = {}) =>
+    fetch(`${service.storeURL}/v1/kube-apiserver?timeout=30s`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }), ...headers },
+      body: typeof items === 'string' ? items : JSON.stringify({ kind: 'EventList', apiVersion: 'audit.k8s.io/v1', metadata: {}, items }),
+    });
+  const list = async (query: string) => {
+    const response = await service.request(`/auth/v1/audit?${query}`, { as: 'admin' });
+    expect(response.status).to.equal(200);
+    return auditEventList.parse(await response.json()).items;
+  };
+
+  it('keeps a request that no door told, with its right and without its body', async () => {
+    expect((await send([anEvent('9f0c')])).status).to.equal(204);
+    const [event, ...others] = await list('source=kube-apiserver&resource=secrets');
+    expect(others).to.deep.equal([]);
+    const { auditID, ...told } = event ?? expect.fail('no event');
+    expect(auditID).to.match(/^[0-9a-f]{32}$/);
+    expect(told).to.deep.equal({
+      ...{ cluster: 'local', source: 'kube-apiserver', verb: 'patch', user: { username: 'noa', uid: 'u-noa' } },
+      ...{ sourceIPs: ['192.0.2.9'], userAgent: 'kubectl/v1.36.0' },
+      objectRef: { apiGroup: '', resource: 'secrets', namespace: 'default', name: 'db' },
+      ...{ requestReceivedTimestamp: '2026-11-29T10:00:00.123Z', milliseconds: 12, outcome: 'success', responseStatus: { code: 200 } },
+      requestID: '9f0c',
+      annotations: {
+        'authorization.k8s.io/decision': 'allow',
+        'authorization.k8s.io/reason': 'RBAC: allowed by RoleBinding "edit/default" of ClusterRole "edit" to User "noa"',
+      },
+    });
+    const answer = await service.request('/auth/v1/audit?resource=secrets', { as: 'admin' });
+    expect(await answer.text()).to.not.match(/hunter2|aHVudGVyMg/);
+  });
+
+  it('keeps a batch that is sent twice once', async () => {
+    for (let sent = 0; sent < 2; sent += 1) expect((await send([anEvent('twice', { verb: 'delete' })])).status).to.equal(204);
+    expect(await list('source=kube-apiserver&verb=delete')).to.have.length(1);
+  });
+
+  it('keeps two requests of a sender who gives both the same id', async () => {
+    const at = (stageTimestamp: string) => anEvent('same', { verb: 'update', stageTimestamp });
+    await send([at('2026-11-29T10:00:01Z'), at('2026-11-29T10:00:02Z')]);
+    expect(await list('source=kube-apiserver&verb=update')).to.have.length(2);
+  });
+
+  it('keeps writes, connections and reads of Secrets alone, once they are over', async () => {
+    const parts = (resource: string, more: object = {}) => ({ objectRef: { resource, namespace: 'quiet', name: 'x' }, ...more });
+    const reviews = { apiGroup: 'authentication.k8s.io', resource: 'tokenreviews', namespace: 'quiet' };
+    await send([
+      anEvent('1', parts('pods', { verb: 'list' })),
+      anEvent('2', parts('pods', { stage: 'RequestReceived' })),
+      anEvent('3', parts('pods', { stage: 'ResponseStarted' })),
+      anEvent('4', { objectRef: undefined, requestURI: '/healthz' }),
+      anEvent('5', { objectRef: reviews, verb: 'create' }),
+      anEvent('6', parts('leases', { verb: 'update', user: { username: 'system:node:n1' } })),
+      anEvent('7', parts('secrets', { verb: 'list' })),
+      anEvent('8', parts('pods', { stage: 'Panic', verb: 'delete', responseStatus: undefined })),
+      anEvent('9', {
+        objectRef: { resource: 'pods', subresource: 'exec', namespace: 'quiet', name: 'x' },
+        verb: 'get',
+        requestURI: '/api/v1/namespaces/quiet/pods/x/exec?command=cat&command=%2Fetc%2Fpasswd&container=app&tty=true',
+        responseStatus: { code: 101 },
+      }),
+      anEvent('10', parts('pods', { requestURI: '/api/v1/namespaces/quiet/pods/x?dryRun=All' })),
+    ]);
+    const kept = await list('namespace=quiet');
+    expect(kept.map(({ requestID }) => requestID).toSorted()).to.deep.equal(['10', '7', '8', '9']);
+    const byID = Object.fromEntries(kept.map((event) => [event.requestID, event]));
+    expect(byID['8']).to.deep.include({ outcome: 'failure', responseStatus: { code: 500 } });
+    expect(byID['9']).to.deep.include({
+      stage: 'ResponseComplete',
+      connection: { container: 'app', command: ['cat', '/etc/passwd'], tty: true },
+    });
+    expect(byID['10']).to.include({ dryRun: true });
+  });
+
+  it('keeps a request through the door as one event', async () => {
+    const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'joined' } };
+    expect((await service.request(configMaps, { method: 'POST', as: 'alice', body })).status).to.equal(403);
+    const [told] = await eventually(
+      () => list('resource=configmaps'),
+      ({ length }) => length === 1,
+    );
+    const { auditID = '', requestReceivedTimestamp } = told ?? {};
+    const same = {
+      ...{ verb: 'create', user: { username: 'alice' }, requestURI: '/api/v1/namespaces/default/configmaps' },
+      ...{ objectRef: { resource: 'configmaps', namespace: 'default', name: 'joined' }, responseStatus: { code: 403 } },
+      ...{ requestReceivedTimestamp, stageTimestamp: requestReceivedTimestamp },
+    };
+    expect((await send([anEvent(`atrium-${auditID}`, same)])).status).to.equal(204);
+    expect(await list('resource=configmaps')).to.have.length(1);
+    const metrics = await (await fetch(`${service.storeMetricsURL()}/metrics`)).text();
+    expect(metrics).to.include('atrium_audit_store_received_total{outcome="joined"} 1');
+    // A sender past the door who chooses the id of this event for another act does not hide it.
+    await send([anEvent(`atrium-${auditID}`, { ...same, verb: 'delete', responseStatus: { code: 200 } })]);
+    expect((await list('resource=configmaps')).map(({ source }) => source).toSorted()).to.deep.equal(['door', 'kube-apiserver']);
+  });
+
+  it('refuses callers without its token, also a replica, and bodies in another form', async () => {
+    const refused: [number, Response][] = [
+      [401, await send([], '')],
+      [401, await send([], 'guessed')],
+      [401, await send([], await service.accountToken('atrium-audit-store'))],
+      [400, await send('no JSON')],
+      [400, await send([{ auditID: 1 }])],
+      [400, await send('{"kind":"Event","apiVersion":"audit.k8s.io/v1"}')],
+      [413, await send('x'.repeat(11 * 1024 * 1024))],
+      [415, await send([], webhookToken, { 'content-type': 'text/plain' })],
+    ];
+    for (const [code, response] of refused)
+      expect([response.status, ((await response.json()) as { kind: string }).kind]).to.deep.equal([code, 'Status']);
+    const asReplica = await fetch(`${service.storeURL}/v1/queries`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${webhookToken}` },
+      body: JSON.stringify({ filter: {}, limit: 1 }),
+    });
+    expect(asReplica.status).to.equal(401);
+  });
+});
