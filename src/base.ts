@@ -19,6 +19,7 @@ import { AuditIntake } from './audit/audit-intake.ts';
 import { RemoteStore } from './audit/remote-store.ts';
 import { storing } from './audit/stored-event.ts';
 import { watchUserBindings } from './bindings/bindings.ts';
+import { ignoredParts } from './config/audit-policy.ts';
 import { embeddedIssuerOf, embeddedLoginOf, issuersOf } from './config/issuers.ts';
 import { basePathOf, type Config } from './config/schema.ts';
 import { createDirectory } from './directory/directory.ts';
@@ -114,8 +115,14 @@ function createServices(context: ProcessContext) {
   return { services, events, auditStore, remoteStore };
 }
 
-const newIntake = (store: AuditStore, { config, ...services }: Pick<Services, 'config' | 'metrics' | 'log'>) =>
-  new AuditIntake({ ...services, store, spool: config.audit.spool, isRequired: config.audit.delivery === 'required' });
+function newIntake(store: AuditStore, { config, ...services }: Pick<Services, 'config' | 'metrics' | 'log'>): AuditIntake {
+  const { spool, delivery, policy } = config.audit;
+  const isRequired = delivery === 'required';
+  const isSometimesRequired = isRequired || policy?.rules.some((rule) => rule.delivery === 'required') === true;
+  const ignored = policy ? ignoredParts(policy) : [];
+  if (ignored.length > 0) services.log.warn({ ignored }, 'parts of audit.policy change nothing: bodies of answers are never kept');
+  return new AuditIntake({ ...services, store, spool, isRequired, isSometimesRequired });
+}
 
 /** Creates the shared state of the features: the services, user records and groups. */
 export function createBase(context: ProcessContext) {

@@ -187,7 +187,16 @@ const ownEvents = ({ identity: { name: user }, user: record }: Caller): NonNulla
 function shownToObject(event: AuditEvent, { identity }: Caller): AuditEvent {
   if (event.user === undefined || event.user.username === identity.name) return event;
   const { groups: _groups, ...user } = event.user;
-  const { userAgent: _client, session: _session, accessToken: _token, requestID: _request, traceID: _trace, ...shown } = event;
+  const {
+    userAgent: _client,
+    session: _session,
+    accessToken: _token,
+    requestID: _request,
+    traceID: _trace,
+    annotations: _right,
+    requestObject: _body,
+    ...shown
+  } = event;
   return { ...shown, user, sourceIPs: [] };
 }
 

@@ -25,6 +25,8 @@ interface IntakeOptions {
   spool?: Pick<SpoolOptions, 'directory' | 'maxBytes'> | undefined;
   /** Refuses writes whose events cannot be kept. */
   isRequired?: boolean;
+  /** True if some writes are refused whose events cannot be kept. */
+  isSometimesRequired?: boolean;
   metrics: Metrics;
   log: Logger;
 }
@@ -46,7 +48,7 @@ export class AuditIntake {
   #failure: string | undefined;
   #isSpoolFailing = false;
 
-  constructor({ store, spool, isRequired = false, metrics, log }: IntakeOptions) {
+  constructor({ store, spool, isRequired = false, isSometimesRequired = isRequired, metrics, log }: IntakeOptions) {
     this.#store = store;
     this.#isRequired = isRequired;
     this.#log = log;
@@ -63,7 +65,7 @@ export class AuditIntake {
     if (spool === undefined) return;
     this.#spool = new Spool({
       ...spool,
-      isDurable: isRequired,
+      isDurable: isSometimesRequired,
       onOpen: ({ bytes, unknown, lost }) => {
         this.#lostCount += lost;
         this.#lost.inc(lost);
@@ -84,11 +86,12 @@ export class AuditIntake {
    * Announces the event of a write. If the process ends before `record` or `end`, the event is kept with an unknown outcome. If events
    * are required, the call resolves when a power cut cannot take the announcement.
    *
+   * @param bodyBytes bytes of a body that the event may have, too
    * @throws StatusError 503 if events are required and this one cannot be kept
    */
-  async begin(event: AuditEvent): Promise<void> {
-    const isWritten = this.#spool?.begin(event) === true;
-    const isKept = !this.#isRequired || (isWritten && (await this.#isSynced()));
+  async begin(event: AuditEvent, { isRequired = this.#isRequired, bodyBytes = 0 } = {}): Promise<void> {
+    const isWritten = this.#spool?.begin(event, bodyBytes) === true;
+    const isKept = !isRequired || (isWritten && (await this.#isSynced()));
     this.#tellSpool();
     if (isKept) return;
     this.end(event.auditID);

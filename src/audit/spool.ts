@@ -122,9 +122,9 @@ export class Spool {
   }
 
   /** Appends the intent of a write. Returns false if it cannot be written, or there is no room for the event that completes it. */
-  begin(event: AuditEvent): boolean {
+  begin(event: AuditEvent, bodyBytes = 0): boolean {
     const line = lineOf({ intent: event });
-    const intent = { event, reserved: line.length + completionBytes };
+    const intent = { event, reserved: line.length + completionBytes + bodyBytes };
     if (!this.#append(line, { reserved: intent.reserved })) return false;
     this.#keep(intent);
     return true;

@@ -12,6 +12,7 @@ import { type Upgrade, upgradeOf } from '@atrium/http/upgrade.ts';
 import { type Lasting, whilePermitted } from '@atrium/http/while-permitted.ts';
 import type { PassedAnswer } from '@atrium/kubernetes/caller-passage.ts';
 import { gathered, isJson, withErrorEvent } from '@atrium/kubernetes/forward.ts';
+import { connectionOf } from '@atrium/kubernetes/opened-connection.ts';
 import type { PassedCall } from '@atrium/kubernetes/passage.ts';
 import { accessOf, compactSearch, isTrue, requestedAccess, type Target, targetOf } from '@atrium/kubernetes/request-target.ts';
 import { forbidden, type StatusError } from '@atrium/objects/status.ts';
@@ -20,7 +21,7 @@ import { auditCaller, auditView } from '../audit/audit.ts';
 import type { Recorders } from '../recordings/recorders.ts';
 import type { Services } from '../services.ts';
 import { answerWith, switchedHeaders } from './answer.ts';
-import { connectionOf, Recording } from './recording.ts';
+import { Recording } from './recording.ts';
 import { checkRequest, isRead, withoutTokenSecret } from './rules.ts';
 
 /** Bound of the API server. */
@@ -73,7 +74,7 @@ export class KubernetesProxy {
     const { apiServer, auditIntake, config, now } = this.#services;
     const rules = config.kubernetes.proxy;
     const target = this.#targetOf(ctx);
-    const recording = auditIntake && Recording.begin(ctx, caller, target, { auditIntake, now });
+    const recording = auditIntake && Recording.begin(ctx, caller, target, { auditIntake, now, policy: config.audit.policy });
     const { tokenSecretRefusal } = checkRequest(ctx, caller, target, this.#services);
     if (caller.viewing && !isRead(ctx.method, target)) this.#recordViewedWrite(ctx, caller.viewing);
     const isLong = ctx.state.isLasting === true;
@@ -89,9 +90,11 @@ export class KubernetesProxy {
       search: compactSearch(target, ctx.req.headers['user-agent']),
       headers: ctx.state.isCompressed && isDiscovery(target) ? withPlainETags(ctx.req.headers) : ctx.req.headers,
       body: tokenSecretRefusal && hasBody(ctx.req) ? await this.#secretBody(ctx, caller, tokenSecretRefusal) : bodyOf(ctx),
+      auditID: recording?.id,
       isLong,
       signal: lasting?.signal ?? signal,
     };
+    if (recording) call.body = recording.reading(call.body);
     await recording?.announce();
     if (target.upgrade !== undefined) return this.#switch({ ctx, caller, target }, target.upgrade, call, recording);
     if (recording?.isScale) await this.#readBefore(caller, call, recording);
@@ -152,7 +155,7 @@ export class KubernetesProxy {
   async #switch(open: Open, upgrade: Upgrade, call: PassedCall, recording: Recording | undefined): Promise<void> {
     const { ctx, caller } = open;
     const { apiServer, config } = this.#services;
-    const shell = await this.#recorders.begin({ ...open, connection: connectionOf(open.target) });
+    const shell = await this.#recorders.begin({ ...open, connection: connectionOf(open.target.resource?.subresource, open.target.search) });
     const passed = shell ? recordedCall(call, shell.signal) : call;
     const answer = await apiServer
       .passageOf(caller)

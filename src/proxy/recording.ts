@@ -2,12 +2,17 @@ import { randomUUID } from 'node:crypto';
 import type { AuditEvent } from '@atrium/audit-store/event.ts';
 import { actorOf, type Caller } from '@atrium/http/caller.ts';
 import { receivedCode } from '@atrium/http/middleware/request-state.ts';
+import { connectionOf } from '@atrium/kubernetes/opened-connection.ts';
+import type { PassedCall } from '@atrium/kubernetes/passage.ts';
 import { isTrue, requestedAccess, type Target, type TargetResource } from '@atrium/kubernetes/request-target.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
 import { auditOrigin } from '../audit/audit.ts';
 import type { AuditIntake } from '../audit/audit-intake.ts';
 import { storedUser } from '../audit/stored-event.ts';
+import type { Config } from '../config/schema.ts';
+import { type AuditRule, ruleFor } from './audit-policy.ts';
+import { isKeptByDefault, KeptBody, maxBodyTextBytes } from './kept-body.ts';
 import { isRead } from './rules.ts';
 
 /** Members of answers that an event tells. */
@@ -17,11 +22,17 @@ const scaled = z.object({ spec: z.object({ replicas: z.int().default(0) }) });
 
 interface Recorder {
   auditIntake: AuditIntake;
+  policy: Config['audit']['policy'];
   now: () => Date;
 }
 
 /** Verb and object of a request. */
 type About = { verb: string } & TargetResource;
+
+interface Decided {
+  about: About;
+  rule: AuditRule;
+}
 
 /** Bytes of a connection in both directions. */
 interface Carried {
@@ -32,10 +43,13 @@ interface Carried {
 /** The audit events of a request that writes, connects, or reads Secrets, handed on once the answer is out. */
 export class Recording {
   readonly #target: Target;
+  readonly #delivery: AuditRule['delivery'];
+  readonly #body: KeptBody | undefined;
   readonly #intake: AuditIntake;
   /** Members that are the same at the begin and the end of a connection. */
   #common: Omit<AuditEvent, 'auditID' | 'outcome' | 'requestReceivedTimestamp'>;
-  readonly #id = randomUUID();
+  /** Id of the event. */
+  readonly id = randomUUID();
   readonly #now: () => Date;
   readonly #at: Date;
   readonly #startedAt: number;
@@ -45,12 +59,14 @@ export class Recording {
   #replicasBefore: number | undefined;
   #facts: Pick<AuditEvent, 'changes'> & { name?: string | undefined } = {};
 
-  private constructor(ctx: Context, caller: Caller, target: Target, about: About, { auditIntake, now }: Recorder) {
+  private constructor(ctx: Context, caller: Caller, target: Target, { auditIntake, now, about, rule }: Recorder & Decided) {
     const { requestId, source, userAgent } = auditOrigin(ctx);
     const { identity, session, accessToken } = actorOf(caller);
     const { verb, group, resource, subresource, namespace, name } = about;
-    const connection = connectionOf(target);
+    const connection = subresource === '' ? undefined : connectionOf(subresource, target.search);
     this.#target = target;
+    this.#delivery = rule.delivery;
+    this.#body = rule.level === 'Metadata' ? undefined : KeptBody.of(ctx.method, about);
     this.#intake = auditIntake;
     this.#now = now;
     this.#at = now();
@@ -76,8 +92,11 @@ export class Recording {
   /** Returns undefined for requests without an event. */
   static begin(ctx: Context, caller: Caller, target: Target, recorder: Recorder): Recording | undefined {
     const access = requestedAccess(ctx.method, target);
-    if (target.resource === undefined || access === undefined || !isRecorded(ctx.method, target)) return undefined;
-    const recording = new Recording(ctx, caller, target, { ...target.resource, verb: access.verb }, recorder);
+    if (target.resource === undefined || access === undefined) return undefined;
+    const about = { ...target.resource, verb: access.verb };
+    const rule = ruleOf(ctx.method, caller, target, about, recorder.policy);
+    if (rule.level === 'None') return undefined;
+    const recording = new Recording(ctx, caller, target, { ...recorder, about, rule });
     ctx.state.lifetime.onClose(() => recording.#record(recording.#code ?? receivedCode(ctx)));
     return recording;
   }
@@ -86,20 +105,30 @@ export class Recording {
   async announce(): Promise<void> {
     const at = { requestReceivedTimestamp: this.#at.toISOString() };
     try {
-      await this.#intake.begin({ ...this.#common, ...at, auditID: this.#id, outcome: 'unknown' });
+      await this.#intake.begin(
+        { ...this.#common, ...at, auditID: this.id, outcome: 'unknown' },
+        { ...(this.#delivery && { isRequired: this.#delivery === 'required' }), bodyBytes: this.#body ? maxBodyTextBytes : 0 },
+      );
     } catch (error) {
       this.#isOver = true;
       throw error;
     }
   }
 
+  /** Returns the body to pass on, whose begin the event keeps where the policy says so. */
+  reading(body: PassedCall['body']): PassedCall['body'] {
+    return body && (this.#body?.reading(body) ?? body);
+  }
+
   #record(code: number): void {
     if (this.#isOver) return;
     const { name, changes } = this.#facts;
+    // A refused body changed nothing, and its sender may have no right to anything.
+    const requestObject = code < 400 ? this.#body?.text : undefined;
     const { objectRef } = this.#common;
     this.#intake.record({
       ...this.#common,
-      auditID: this.#id,
+      auditID: this.id,
       objectRef: { ...objectRef, ...(name && { name }) },
       ...(code === 101 && { stage: 'ResponseStarted' }),
       requestReceivedTimestamp: this.#at.toISOString(),
@@ -107,6 +136,7 @@ export class Recording {
       outcome: code < 400 ? 'success' : 'failure',
       responseStatus: { code },
       ...(changes && { changes }),
+      ...(requestObject !== undefined && { requestObject }),
     });
   }
 
@@ -163,24 +193,19 @@ export class Recording {
   }
 }
 
+/** Returns the rule of the policy, or the one that holds without a policy. */
+function ruleOf(method: string, caller: Caller, target: Target, about: About, policy: Recorder['policy']): AuditRule {
+  if (policy !== undefined) {
+    const { name: user, groups } = actorOf(caller).identity;
+    return ruleFor(policy, { ...about, user, groups });
+  }
+  if (!isRecorded(method, target)) return { level: 'None' };
+  return { level: isKeptByDefault(about) ? 'Request' : 'Metadata' };
+}
+
 function isRecorded(method: string, target: Target): boolean {
   const { group, resource } = target.resource ?? {};
   return !isRead(method, target) || (group === '' && resource === 'secrets');
-}
-
-const [maxWords, maxWordLength] = [32, 256];
-const connects = ['exec', 'attach', 'portforward'];
-
-/** Returns the parameters of a connection to a container or port; undefined for other requests. */
-export function connectionOf({ resource, search }: Target): AuditEvent['connection'] {
-  if (!connects.includes(resource?.subresource ?? '')) return undefined;
-  const query = new URLSearchParams(search);
-  const container = query.get('container')?.slice(0, maxWordLength);
-  const words = (name: string) => {
-    const all = query.getAll(name).slice(0, maxWords);
-    return all.length > 0 && { [name]: all.map((word) => word.slice(0, maxWordLength)) };
-  };
-  return { ...(container && { container }), ...words('command'), ...words('ports'), ...(isTrue(search, 'tty') && { tty: true }) };
 }
 
 /** Returns what a short answer in JSON tells; undefined for a refusal and for other answers. */

@@ -168,7 +168,6 @@ function isSameAct(door: AuditEvent, told: AuditEvent): boolean {
 /** Returns the user whose rights decided. */
 const userOf = ({ user, impersonatedUser }: AuditEvent) => impersonatedUser?.username ?? user?.username;
 
-function connectionOf({ connection }: AuditEvent) {
-  const { bytesSent: _sent, bytesReceived: _received, ...opened } = connection ?? {};
-  return opened;
+function connectionOf({ connection: { container, command, ports, tty } = {} }: AuditEvent) {
+  return { container, command, ports, tty };
 }

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import type { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { beginCall, type OutgoingCall } from '@atrium/http/telemetry/tracing.ts';
 import { badRequest } from '@atrium/objects/status.ts';
+import { auditIDHeader } from './audit-id.ts';
 import { callTimes } from './call-times.ts';
 import type { Connection } from './connection.ts';
 import { abortable, Deadline } from './deadline.ts';
@@ -23,6 +24,8 @@ export interface PassedCall {
   search: string;
   /** Headers of the request. `passedHeaders` selects those that are forwarded. */
   headers: IncomingHttpHeaders;
+  /** Id of its event, which names the request in the audit log of the API server, too. */
+  auditID?: string | undefined;
   /** Body, which cannot be sent twice, and is read once the call is sent. */
   body?: { stream: Readable; length: number | undefined } | undefined;
   /** Set for a watch, which has no timeout. */
@@ -129,8 +132,13 @@ export class Passage {
     return `${this.#prefix}${path}${search}`;
   }
 
-  #headersOf({ headers }: PassedCall, { authorization, impersonation }: Credential, isUpgrade: boolean) {
-    return { ...passedHeaders(headers, isUpgrade), ...impersonation, ...(authorization !== undefined && { authorization }) };
+  #headersOf({ headers, auditID }: PassedCall, { authorization, impersonation }: Credential, isUpgrade: boolean) {
+    return {
+      ...passedHeaders(headers, isUpgrade),
+      ...(auditID !== undefined && auditIDHeader(auditID)),
+      ...impersonation,
+      ...(authorization !== undefined && { authorization }),
+    };
   }
 
   async #timed<T extends { statusCode: number }>(

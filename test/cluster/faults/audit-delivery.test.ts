@@ -110,6 +110,10 @@ class Installation {
     await eventually(() => store.stdout.includes('is listening'), Boolean);
   }
 
+  get storePid(): number {
+    return this.#store?.process.pid ?? 0;
+  }
+
   async endStore(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
     this.#store?.signal(signal);
     await this.#store?.finished;
@@ -236,6 +240,11 @@ const faults: Readonly<Record<string, Fault>> = {
     await installation.endStore('SIGTERM');
     await installation.whenAnswered();
     await installation.startStore();
+  },
+  async 'a store whose disk is full'(installation) {
+    await limitFiles(installation.storePid, '4096');
+    await installation.whenAnswered();
+    await limitFiles(installation.storePid, 'unlimited');
   },
   async 'a network that is cut'(installation) {
     await installation.network.cut();

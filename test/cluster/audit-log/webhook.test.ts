@@ -1,0 +1,88 @@
+/** The audit webhook of a real kube-apiserver: what comes through the door is one event, and what goes past it is one, too. */
+import { expect } from 'chai';
+import { auditEventList } from '../../../src/activity/schema.ts';
+import { withAuditStore } from '../../service/audit-store/installation.ts';
+import { eventually } from '../../support/cluster-admin.ts';
+import { forSuite } from '../../support/for-suite.ts';
+import { AuditLog } from './audit-log.ts';
+
+const webhookToken = 'the-token-of-this-kube-apiserver-and-no-other';
+const core = '/api/v1/namespaces/default';
+const mergePatch = 'application/merge-patch+json';
+
+describe('the audit webhook of a real kube-apiserver', () => {
+  const service = forSuite(async () => {
+    const started = await withAuditStore({ webhookToken, hasTLS: true, isReused: false });
+    await started.startStore();
+    return started;
+  });
+  const list = async (query: string) => {
+    const response = await service.request(`/auth/v1/audit?limit=500&${query}`, { as: 'admin' });
+    expect(response.status).to.equal(200);
+    return auditEventList.parse(await response.json()).items;
+  };
+  const received = async (outcome: string) => {
+    const metrics = await (await fetch(`${service.storeMetricsURL()}/metrics`)).text();
+    return Number(new RegExp(`^atrium_audit_store_received_total\\{outcome="${outcome}"\\} (\\d+)$`, 'm').exec(metrics)?.[1] ?? 0);
+  };
+  const named = (kind: string, name: string, more: object = {}) => ({ apiVersion: 'v1', kind, metadata: { name }, ...more });
+  /** Requests at the door, of which each makes an event. */
+  const requests: [method: string, path: string, body?: unknown, contentType?: string][] = [
+    ['POST', `${core}/configmaps`, named('ConfigMap', 'one')],
+    ['POST', `${core}/configmaps`, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { generateName: 'some-' } }],
+    ['PATCH', `${core}/configmaps/one`, { data: { a: 'b' } }, mergePatch],
+    ['PATCH', `${core}/configmaps/one?dryRun=All`, { data: { a: 'c' } }, mergePatch],
+    ['PUT', `${core}/configmaps/one`, named('ConfigMap', 'one', { data: { a: 'd' } })],
+    ['DELETE', `${core}/configmaps/none`],
+    ['DELETE', `${core}/configmaps?labelSelector=none%3Dnone`],
+    ['POST', `${core}/secrets`, named('Secret', 'db', { stringData: { password: 'hunter2' } })],
+    ['GET', `${core}/secrets/db`],
+    ['GET', `${core}/secrets`],
+    ['POST', '/api/v1/namespaces', named('Namespace', 'shop')],
+    ['PATCH', '/api/v1/namespaces/shop', { metadata: { labels: { a: 'b' } } }, mergePatch],
+    ['POST', `${core}/pods/none/exec?command=ls&container=app`],
+    ['GET', `${core}/pods/none/exec?command=ls&container=app`],
+    ['DELETE', `${core}/configmaps/one`],
+  ];
+
+  it('makes each request at the door one event', async () => {
+    for (const [method, path, body, contentType = 'application/json'] of requests) {
+      const headers = { ...(body !== undefined && { 'content-type': contentType }), 'audit-id': 'chosen-by-the-client' };
+      await service.request(`/api/kubernetes${path}`, { method, as: 'admin', headers, ...(body !== undefined && { body }) });
+    }
+    await eventually(
+      () => received('joined'),
+      (count) => count >= requests.length,
+    );
+    expect(await list('source=door')).to.have.length(requests.length);
+    const apiServerOnly = await list('source=kube-apiserver&actor=admin&namespace=default');
+    expect(apiServerOnly).to.deep.equal([]);
+    const log = new AuditLog(service.auditLog ?? '', service.kubernetes);
+    expect(await log.text()).to.not.include('chosen-by-the-client');
+  });
+
+  it('makes a request past the door an event, with the right that allowed it', async () => {
+    await service.kubernetes.call('POST', `${core}/configmaps`, named('ConfigMap', 'past'));
+    const [event] = await eventually(
+      () => list('source=kube-apiserver&name=past'),
+      ({ length }) => length === 1,
+    );
+    expect(event).to.deep.include({
+      ...{ source: 'kube-apiserver', verb: 'create', outcome: 'success', responseStatus: { code: 201 } },
+      objectRef: { apiGroup: '', resource: 'configmaps', namespace: 'default', name: 'past' },
+    });
+    expect(event?.user?.username).to.equal('admin');
+    expect(event?.annotations).to.include({ 'authorization.k8s.io/decision': 'allow' });
+  });
+
+  it('hides no request whose sender chooses the id of an event of the door', async () => {
+    const [known] = await list('source=door&verb=delete&name=one');
+    const chosen = { 'audit-id': `atrium-${known?.auditID}` };
+    await service.kubernetes.call('DELETE', `${core}/configmaps/past`, undefined, chosen);
+    const found = await eventually(
+      () => list('source=kube-apiserver&verb=delete&name=past'),
+      ({ length }) => length === 1,
+    );
+    expect(found[0]?.requestID).to.equal(chosen['audit-id']);
+  });
+});
