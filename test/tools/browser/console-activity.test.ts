@@ -35,6 +35,15 @@ describe('the history of an object in the console', () => {
     await rows(page).getByText('admin@example.com scaled Deployment storefront from 5 to 2').waitFor();
   });
 
+  it('shows the body of a write of RBAC', async () => {
+    const view = '/apis/rbac.authorization.k8s.io/v1/clusterroles/view';
+    expect((await send('admin', 'PATCH', view, { metadata: { labels: { team: 'shop' } } })).status).to.equal(200);
+    await page.goto(`${demo.url}/r/rbac.authorization.k8s.io/v1/clusterroles/view/history`);
+    await page.getByText('Request body').click();
+    await rows(page).getByText('"team": "shop"').waitFor();
+    await expectAccessible(page);
+  });
+
   it('has nothing for an object that nobody has changed', async () => {
     await page.goto(`${demo.url}/r/core/v1/nodes/node-1/history`);
     await page.getByText('This object was not changed through the console yet').waitFor();

@@ -33,19 +33,35 @@ export const EventTable = ({ label, events, kinds, isAtObject = false }: EventTa
       },
       { title: t('history.what'), cell: (event) => <What event={event} kinds={kinds} isAtObject={isAtObject} /> },
       { title: t('activity.outcome'), cell: (event) => <Outcome event={event} /> },
-      { title: t('history.from'), cell: ({ sourceIPs }) => <code class="source">{sourceIPs.join(', ')}</code> },
+      {
+        title: t('history.from'),
+        cell: ({ source, sourceIPs }) => (
+          <>
+            <code class="source">{sourceIPs.join(', ')}</code> {source === 'kube-apiserver' && <small>{t('activity.direct')}</small>}
+          </>
+        ),
+      },
     ]}
   />
 );
 
 const What = (props: Parameters<typeof Sentence>[0]) => {
-  const { recording } = props.event.connection ?? {};
+  const { connection, requestObject } = props.event;
+  const { recording } = connection ?? {};
   return (
     <>
       <Sentence {...props} /> {recording !== undefined && <RecordingLink id={recording} />}
+      {requestObject !== undefined && <RequestBody text={requestObject} />}
     </>
   );
 };
+
+const RequestBody = ({ text }: { text: string }) => (
+  <details>
+    <summary>{t('activity.request')}</summary>
+    <pre>{JSON.stringify(JSON.parse(text), undefined, 2)}</pre>
+  </details>
+);
 
 function Outcome({ event }: { event: AuditEvent }) {
   const { code } = event.responseStatus ?? {};
