@@ -1,6 +1,6 @@
 /** The backup of docs/operations.md: made by kubectl, and restored in a cluster without any object of it. */
 import { execFile } from 'node:child_process';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
@@ -80,6 +80,11 @@ describe('a backup of the objects', () => {
     const members = { apiVersion: 'auth.platform.io/v1', kind: 'Group', metadata: { name: 'team' } };
     await admin.apply(
       { ...members, spec: { displayName: 'Team', users: [{ name: nameOf(withoutFactor) }] } },
+      { apiVersion: 'console.platform.io/v1', kind: 'ConsolePlugin', metadata: { name: 'cost' }, spec: { displayName: 'Cost' } },
+      {
+        ...{ apiVersion: 'auth.platform.io/v1', kind: 'RevokedToken', metadata: { name: `rt-${'a'.repeat(40)}` } },
+        spec: { kind: 'Bearer', expiration: '2100-01-01T00:00:00Z' },
+      },
       aBinding('looks', { subjects: [{ kind: 'User', name: nameOf(withoutFactor) }], roleRef: 'view', scope: 'platform' }),
     );
     const access = before.accessRequests();
@@ -116,7 +121,9 @@ describe('a backup of the objects', () => {
     const { stdout } = await restore(file);
     expect(stdout)
       .to.include(`restored: User, ${localUsers.length + people.length}\n`)
-      .and.to.include('restored: AccessRequest, 2\n');
+      .and.to.include('restored: AccessRequest, 2\n')
+      .and.to.include('restored: ConsolePlugin, 1\n')
+      .and.to.match(/^restored: RevokedToken, [1-9]/m);
     expect(stdout).not.to.include('not restored');
 
     // Kubernetes deletes what has an owner that does not exist.
@@ -156,6 +163,14 @@ describe('a backup of the objects', () => {
       async () => (await after.admin.call('GET', `/apis/auth.platform.io/v1/userbindings/ar-${stored.metadata.uid}`)).status,
       (status) => status === 404,
     );
+  });
+
+  it('has each kind of the service but logins, which end', async () => {
+    const kinds = (await readdir(new URL('../../../deploy/manifests/crds/', import.meta.url)))
+      .map((name) => name.replace(/\.yaml$/, ''))
+      .filter((name) => !['kustomization', 'sessions.auth.platform.io', 'identityrecords.auth.platform.io'].includes(name));
+    const [, named = ''] = /--output json (\S+) /.exec(await commandOf(/^kubectl .* > atrium-backup\.json$/m)) ?? [];
+    expect(named.split(',')).to.have.members(['secrets', 'configmaps', ...kinds]);
   });
 
   it('changes nothing while a replica runs, and continues after an interruption', async () => {
