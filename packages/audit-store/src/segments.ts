@@ -18,7 +18,9 @@ const blockSizes = { first: 4, growth: 4, last: 128 };
 const buckets = 256;
 /** Bytes before a posting: its key, and its length. */
 const headBytes = 8;
-/** Events that are indexed between two turns of the event loop. */
+/** Events and buckets that are made ready between two turns of the event loop, which a database without a thread of its own shares. */
+const atOnce = { events: 100, buckets: 16 };
+/** Events after the last segment that one statement reads. */
 const slice = 512;
 
 type Column = (typeof columnOf)[keyof typeof columnOf];
@@ -125,19 +127,19 @@ export async function makeSegment(db: Kysely<Tables>, newest: number, size: numb
   const times = Buffer.alloc(size * 8);
   const allTimes: number[] = [];
   const places = new PlacesByKey();
-  for (let from = first; from <= last; from += slice) {
+  for (let from = first; from <= last; from += atOnce.events) {
     const rows = db
       .selectFrom('events')
       .select(['sequence', 'time', 'rest', ...columns])
       .where('sequence', '>=', from)
-      .where('sequence', '<', Math.min(from + slice, last + 1));
+      .where('sequence', '<', Math.min(from + atOnce.events, last + 1));
     for (const row of await rows.execute()) {
       times.writeDoubleLE(row.time, (row.sequence - first) * 8);
       allTimes.push(row.time);
       places.add(row, row.sequence - first);
     }
   }
-  await db.insertInto('postings').values(places.rows(first, size)).execute();
+  for (const rows of places.rows(first, size)) await db.insertInto('postings').values(rows).execute();
   await db
     .insertInto('segments')
     .values({ first, last, oldest: Math.min(...allTimes), newest: Math.max(...allTimes), times })
@@ -148,7 +150,7 @@ export async function makeSegment(db: Kysely<Tables>, newest: number, size: numb
 /** Places of the events of a segment by the keys of their values. */
 class PlacesByKey {
   readonly #keys = new Map<string, number>();
-  readonly #places = new Map<number, number[]>();
+  readonly #buckets = new Map<number, Map<number, number[]>>();
 
   add(row: Pick<Tables['events'], Column | 'rest'>, place: number): void {
     for (const value of [...columns.map((column) => named(column, row[column])), ...furtherValuesIn(row)]) {
@@ -158,21 +160,24 @@ class PlacesByKey {
     }
   }
 
-  /** Returns the postings in their buckets. */
-  rows(segment: number, size: number): Tables['postings'][] {
-    const byBucket = Map.groupBy(this.#places, ([key]) => bucketOf(key));
-    return [...byBucket].map(([bucket, entries]) => ({
-      segment,
-      bucket,
-      postings: Buffer.concat(entries.flatMap(([key, places]) => entryOf(key, postingOf(places, size)))),
-    }));
+  /** Yields the postings in their buckets, a few buckets at a time. */
+  *rows(segment: number, size: number): Generator<Tables['postings'][]> {
+    const all = [...this.#buckets];
+    for (let from = 0; from < all.length; from += atOnce.buckets)
+      yield all.slice(from, from + atOnce.buckets).map(([bucket, entries]) => ({
+        segment,
+        bucket,
+        postings: Buffer.concat([...entries].flatMap(([key, places]) => entryOf(key, postingOf(places, size)))),
+      }));
   }
 
   #placesOf(value: string): number[] {
     const key = this.#keys.get(value) ?? keyOf(value);
     this.#keys.set(value, key);
-    const places = this.#places.get(key) ?? [];
-    this.#places.set(key, places);
+    const bucket = this.#buckets.get(bucketOf(key)) ?? new Map<number, number[]>();
+    this.#buckets.set(bucketOf(key), bucket);
+    const places = bucket.get(key) ?? [];
+    bucket.set(key, places);
     return places;
   }
 }
