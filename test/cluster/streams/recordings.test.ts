@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { SqliteStore } from '@atrium/audit-store/sqlite-store.ts';
 import { expect } from 'chai';
-import { listRecordings, replay } from '../../service/recordings/support.ts';
+import { asciicast } from '../../../src/recordings/asciicast.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { kubectlArguments } from '../../support/kubectl.ts';
@@ -17,6 +17,7 @@ describe('recordings of kubectl, with a kubelet', () => {
     const streams = await startStreams({ audit: { recordings: [{ mode: 'required' }] } }, { auditStore });
     return {
       ...streams,
+      auditStore,
       async stop() {
         await streams.stop();
         await auditStore.stop();
@@ -34,11 +35,14 @@ describe('recordings of kubectl, with a kubelet', () => {
     const [printed, exit] = await Promise.all([buffer(child.stdout), once(child, 'exit')]);
     expect(exit).to.deep.equal([0, null]);
     count += 1;
-    const { items } = await eventually(
-      () => listRecordings(suite.server, 'manager'),
-      ({ items: found }) => found.length === count && found.every(({ endedAt }) => endedAt !== undefined),
+    const { recordings } = await eventually(
+      () => suite.auditStore.listRecordings({}, { limit: 100 }),
+      ({ recordings: found }) => found.length === count && found.every(({ endedAt }) => endedAt !== undefined),
     );
-    return { printed, kept: (await replay(suite.server, 'manager', items[0]?.id ?? '')).output };
+    const [newest] = recordings;
+    if (newest === undefined) throw new Error('no recording');
+    const [, ...lines] = (await buffer(asciicast(suite.auditStore, newest))).toString().trimEnd().split('\n');
+    return { printed, kept: Buffer.from(lines.map((line) => (JSON.parse(line) as string[])[2]).join('')) };
   }
 
   for (const websockets of ['true', 'false']) {
