@@ -49,6 +49,20 @@ describe('the keyboard in the console', () => {
     expect(await palette().count()).to.equal(0);
   });
 
+  it('keeps an open menu below its button when the page moves the button', async () => {
+    const button = page.getByRole('button', { name: 'Language' });
+    await button.click();
+    const menu = page.getByRole('menu', { name: 'Language' });
+    const gap = async () => ((await menu.boundingBox())?.y ?? 0) - ((await button.boundingBox())?.y ?? 0);
+    const before = await gap();
+    await page.evaluate(`document.querySelector('header').style.marginBlockStart = '60px'`);
+
+    await eventually(gap, (now) => now === before);
+    expect((await button.boundingBox())?.y).to.be.greaterThan(60);
+    await page.evaluate(`document.querySelector('header').style.marginBlockStart = ''`);
+    await page.keyboard.press('Escape');
+  });
+
   it('finds users by name and kinds by their short name', async () => {
     await page.keyboard.press('Control+k');
     await field().fill('cm');

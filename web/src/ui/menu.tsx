@@ -2,7 +2,7 @@ import { folded } from '@atrium/objects/folded.ts';
 import { useSignal } from '@preact/signals';
 import type { IconNode } from 'lucide';
 import type { ComponentChildren } from 'preact';
-import { useId, useRef } from 'preact/hooks';
+import { useEffect, useId, useRef } from 'preact/hooks';
 import { Icon } from './icon';
 
 export interface MenuItem {
@@ -69,6 +69,13 @@ export function Menu({ label, icon, items, children, kind = 'quiet', onOpen }: M
     placeBeside(list.current, button.current);
     entries()[0]?.focus();
   }
+
+  // What appears above the button moves it, and nothing reports that.
+  useEffect(() => {
+    if (!isOpen.value) return;
+    const timer = setInterval(() => list.current && placeBeside(list.current, button.current), 200);
+    return () => clearInterval(timer);
+  }, [isOpen.value]);
 
   return (
     <>
