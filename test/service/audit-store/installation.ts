@@ -18,6 +18,8 @@ const serviceAccount = `system:serviceaccount:${serviceNamespace}:atrium`;
 /** A service with a store beside it, which a test stops and starts. */
 export interface Installation extends TestServer {
   storeURL: string;
+  /** File with a token of the service for the store. */
+  tokenFile: string;
   storeMetricsURL(): string;
   /** Lines of the log of the store. */
   storeLines: readonly string[];
@@ -78,6 +80,7 @@ export async function withAuditStore(
   return {
     ...server,
     storeURL,
+    tokenFile,
     storeLines,
     databaseFile: join(directory, 'audit.db'),
     storeMetricsURL: () => `http://127.0.0.1:${running?.metricsPort}`,

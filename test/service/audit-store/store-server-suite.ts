@@ -1,6 +1,9 @@
+import { gzipSync } from 'node:zlib';
+import type { Recording } from '@atrium/audit-store/recording.ts';
 import { auditPage } from '@atrium/audit-store/store.ts';
 import { expect } from 'chai';
 import { auditEventList } from '../../../src/activity/schema.ts';
+import { RemoteStore } from '../../../src/audit/remote-store.ts';
 import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { withAuditStore } from './installation.ts';
@@ -168,6 +171,23 @@ export function itServesStoreCalls(databaseSettings: () => Promise<object> = asy
       expect((await ask(token, '/v1/events', { events: [{ ...event, added: 'later' }] })).status).to.equal(204);
     const { events } = (await (await ask(token, '/v1/queries', query)).json()) as { events: unknown[] };
     expect(events).to.deep.equal([event]);
+  });
+
+  it('keeps, lists, reads and deletes a recording for a replica', async () => {
+    const remote = new RemoteStore({ url: service.storeURL, tokenFile: service.tokenFile });
+    try {
+      const kept = { ...recording, bytes: 3 } as Recording;
+      const part = { number: 1, lines: gzipSync('one').toString('base64') };
+      expect(await remote.keepRecording({ recording: kept, isNew: true })).to.equal(true);
+      expect(await remote.keepRecording({ recording: kept, isNew: false, part })).to.equal(true);
+      expect(await remote.listRecordings({ actor: 'ada' }, { limit: 10 })).to.deep.equal({ recordings: [kept] });
+      expect([await remote.getRecording('r1'), await remote.readRecording('r1', 0)]).to.deep.equal([kept, [part]]);
+      expect([await remote.deleteRecording('r1'), await remote.deleteRecording('r1')]).to.deep.equal([true, false]);
+      expect(await remote.getRecording('r1')).to.equal(undefined);
+      expect(await remote.keepRecording({ recording: kept, isNew: false })).to.equal(false);
+    } finally {
+      await remote.stop();
+    }
   });
 
   it('refuses a condition that it does not know, a batch above its bound and a body above its bound', async () => {
