@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type Parent, secondsOf } from './access-commands.ts';
 import type { AuditOptions } from './audit.ts';
 import type { VerifyOptions } from './audit-verify.ts';
+import type { StandingOptions } from './standing-access.ts';
 
 export function addAuditCommand({ program, withConsole, sessionOf, terminal }: Parent): void {
   const audit = withConsole(program.command('audit'))
@@ -25,6 +26,18 @@ export function addAuditCommand({ program, withConsole, sessionOf, terminal }: P
     .action(async (options: AuditOptions, command: Command) => {
       const { printAudit } = await import('./audit.ts');
       await printAudit(options, await sessionOf(command));
+    });
+
+  withConsole(audit.command('standing-access'))
+    .description('list who holds which role for good, and when it was last used through Atrium; the highest severity first')
+    .option('-n, --namespace <namespace>', 'bindings of this namespace alone (default: all)')
+    .option('--days <count>', 'days in which uses are looked for (default: 90)', countOf)
+    .option('--all', 'list bindings of ServiceAccounts and of Kubernetes itself, too')
+    .option('--limit <count>', 'maximum number of bindings (default: 100)', countOf)
+    .addOption(new Option('-o, --output <format>', 'output format (default: a table)').choices(['json']))
+    .action(async (options: StandingOptions, command: Command) => {
+      const { printStanding } = await import('./standing-access.ts');
+      await printStanding(options, await sessionOf(command));
     });
 
   withConsole(audit.command('verify'))
