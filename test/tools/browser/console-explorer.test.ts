@@ -170,6 +170,54 @@ describe('the access explorer of the console', () => {
     expect(await admin.count()).to.equal(0);
   });
 
+  describe('a proposal for a standing binding', () => {
+    /** Opens the proposal for a binding of monitoring, and tries it. @returns the dialog */
+    async function tryOut(name: string) {
+      await page.goto(`${demo.url}/explorer/standing?namespace=monitoring`);
+      await row(page, name).getByRole('button', { name: 'Replace by requests' }).click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByLabel('Name of the approver').fill('local:dev');
+      await press(page, 'Dry run');
+      await dialog.getByText('Nothing has changed.').waitFor();
+      return dialog;
+    }
+
+    it('shows who loses what, and then creates the policy and ends the binding', async () => {
+      await create(demo, `${rbac}/namespaces/monitoring/rolebindings`, {
+        metadata: { name: 'helpers' },
+        roleRef: roleRef('view'),
+        subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'priya@example.com' }],
+      });
+      await eventually(
+        async () => {
+          await page.goto(`${demo.url}/explorer/standing?namespace=monitoring`);
+          await row(page, 'restarters').waitFor();
+          return row(page, 'helpers').count();
+        },
+        (count) => count === 1,
+      );
+      const dialog = await tryOut('helpers');
+      await dialog.getByRole('table', { name: 'priya@example.com loses' }).getByText('pods/log').waitFor();
+      await inspect(page, 'explorer-proposal');
+      expect(await row(page, 'helpers').count()).to.equal(1);
+      await press(page, 'Create the policy and end the binding');
+      await dialog.getByText('is ready, and the binding has ended.').waitFor();
+      await inspect(page, 'explorer-proposal-done');
+      await press(page, 'Done');
+      await row(page, 'helpers').waitFor({ state: 'detached' });
+    });
+
+    it('leaves a binding whose role cannot be requested, and names subjects that could not ask', async () => {
+      const dialog = await tryOut('restarters');
+      await dialog.getByText(/cannot ask for access.*monitoring\/robot/).waitFor();
+      await press(page, 'Create the policy and end the binding');
+      await dialog.getByText(/is not ready\. The binding still holds\./).waitFor();
+      await press(page, 'Done');
+      await page.reload();
+      await row(page, 'restarters').waitFor();
+    });
+  });
+
   it('simulates a role before it is given', async () => {
     await page.goto(`${demo.url}/explorer/simulate`);
     await page.getByLabel('User', { exact: true }).fill('viewer@example.com');

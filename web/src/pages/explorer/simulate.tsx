@@ -59,7 +59,8 @@ export function Simulate() {
   );
 }
 
-function Outcome({ of: { items, refusals, complete } }: { of: Simulation }) {
+/** Rights that subjects gain and lose, and the changes that the caller may not make. */
+export function Outcome({ of: { items, refusals, complete } }: { of: Simulation }) {
   const isChanging = items.some(({ gained, lost }) => gained.length + lost.length > 0);
   return (
     <section aria-label={t('explorer.outcome')}>

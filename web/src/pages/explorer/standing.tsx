@@ -1,7 +1,9 @@
 /** Standing access: bindings that hold for good, and the last use of each through the service. */
+import { useSignal } from '@preact/signals';
 import { CircleAlert, CircleCheck, CircleQuestionMark, Info } from 'lucide';
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { useLoad } from '../../api/load';
+import { useFeature } from '../../api/version';
 import { useMyNamespaces } from '../../app/namespace';
 import { QueryChoice } from '../../app/query-choice';
 import { href, query, setQuery } from '../../app/router';
@@ -13,9 +15,10 @@ import { Loaded } from '../../ui/loaded';
 import { PlainTable } from '../../ui/plain-table';
 import { Empty, Notice } from '../../ui/state';
 import { BindingLink, inNamespace, nameOf, RoleLink } from './grants';
+import { Proposal } from './proposal';
 
 type List = Schemas['StandingAccessList'];
-type Item = List['items'][number];
+export type Item = List['items'][number];
 
 const limit = 20;
 const maxShownSubjects = 3;
@@ -105,20 +108,36 @@ function Pages({ total }: { total: number }) {
   );
 }
 
-const Table = ({ list: { items } }: { list: List }) => (
-  <PlainTable
-    label={t('explorer.tab.standing')}
-    idOf={({ binding }) => `${binding.namespace} ${binding.kind} ${binding.name}`}
-    rows={items}
-    columns={[
-      { title: t('explorer.standing.severity'), cell: (item) => <Severity of={item} /> },
-      { title: t('explorer.role'), cell: (item) => <Held of={item} /> },
-      { title: t('access.namespace'), cell: ({ binding }) => inNamespace(binding.namespace) },
-      { title: t('explorer.binding'), cell: ({ binding }) => <BindingLink of={binding} /> },
-      { title: t('explorer.standing.use'), cell: (item) => <Use of={item} /> },
-    ]}
-  />
-);
+function Table({ list: { items } }: { list: List }) {
+  const chosen = useSignal<Item | undefined>(undefined);
+  const canPropose = useFeature('accessRequests');
+  return (
+    <>
+      <PlainTable
+        label={t('explorer.tab.standing')}
+        idOf={({ binding }) => `${binding.namespace} ${binding.kind} ${binding.name}`}
+        rows={items}
+        columns={[
+          { title: t('explorer.standing.severity'), cell: (item) => <Severity of={item} /> },
+          { title: t('explorer.role'), cell: (item) => <Held of={item} /> },
+          { title: t('access.namespace'), cell: ({ binding }) => inNamespace(binding.namespace) },
+          { title: t('explorer.binding'), cell: ({ binding }) => <BindingLink of={binding} /> },
+          { title: t('explorer.standing.use'), cell: (item) => <Use of={item} /> },
+          {
+            title: '',
+            cell: (item) =>
+              canPropose && (
+                <Button kind="quiet" onClick={() => (chosen.value = item)}>
+                  {t('explorer.standing.replace')}
+                </Button>
+              ),
+          },
+        ]}
+      />
+      {chosen.value && <Proposal of={chosen.value} onClose={() => (chosen.value = undefined)} />}
+    </>
+  );
+}
 
 const shapes = {
   Critical: ['bad', CircleAlert],
