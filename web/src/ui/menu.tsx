@@ -70,7 +70,7 @@ export function Menu({ label, icon, items, children, kind = 'quiet', onOpen }: M
     entries()[0]?.focus();
   }
 
-  // What appears above the button moves it, and nothing reports that.
+  // An element that appears above the button moves it, and no event reports that.
   useEffect(() => {
     if (!isOpen.value) return;
     const timer = setInterval(() => list.current && placeBeside(list.current, button.current), 200);
