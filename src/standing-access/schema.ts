@@ -32,7 +32,9 @@ const used = z.object({
   atLeast: z
     .literal(true)
     .exactOptional()
-    .describe('Set if further people may have used it: not all people and events were looked at, or the audit is too young.'),
+    .describe(
+      'Set if further people may have used it: not all people and events were looked at, or the audit is too young or has a policy.',
+    ),
   last: auditEvent
     .pick({ auditID: true, verb: true, objectRef: true, requestReceivedTimestamp: true })
     .extend({ user: z.string() })
@@ -48,6 +50,7 @@ const unknownReasons = {
   NoAudit: 'the installation keeps no audit events',
   AuditNotAvailable: 'the audit store does not answer',
   AuditTooYoung: 'the events of the audit begin later than the days that were asked for',
+  AuditPolicy: 'the audit policy of the installation may leave out requests',
   RoleHidden: 'the caller may not get the role',
   RoleMissing: 'the role does not exist',
   NotRecorded: 'the role allows nothing that the audit records, such as reads alone',

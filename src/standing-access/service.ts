@@ -94,6 +94,7 @@ export class StandingAccess {
     const { accounts } = this.#context.users;
     const uses = new Uses({
       ...{ store, from, namespace, signal },
+      hasPolicy: this.#context.services.config.audit.policy !== undefined,
       recordOf: (user) => accounts.ofSubject(user)?.name,
     });
     try {

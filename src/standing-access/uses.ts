@@ -44,6 +44,8 @@ export interface UsesOptions {
   from: number;
   /** Namespace to whose events the caller is limited. */
   namespace: string | undefined;
+  /** The installation has an audit policy of its own, which may leave out requests. */
+  hasPolicy: boolean;
   signal: AbortSignal;
   /** Returns the User record of a user, whose own changes need no right. */
   recordOf(user: string): string | undefined;
@@ -79,13 +81,14 @@ export class Uses {
     const isAudited = auditedSince !== undefined && auditedSince <= since;
     const last = seen.toSorted((one, other) => (one.requestReceivedTimestamp < other.requestReceivedTimestamp ? 1 : -1))[0];
     if (last !== undefined) {
-      const isCounted = isComplete && (seen.length === people.length || (isWhole && isAudited));
+      const isCounted = isComplete && (seen.length === people.length || (isWhole && isAudited && !this.#options.hasPolicy));
       return { state: 'Used', users: seen.length, ...(!isCounted && { atLeast: true as const }), last: shown(last) };
     }
     if (!rules.some(isRecorded)) return unknown('NotRecorded');
     if (!isComplete) return unknown('MembersUnknown');
     if (!isWhole) return unknown(people.length > maxPeople ? 'TooManyPeople' : 'TooManyEvents');
     if (!isAudited) return unknown('AuditTooYoung');
+    if (this.#options.hasPolicy) return unknown('AuditPolicy');
     return { state: 'NotSeen', since: new Date(since).toISOString() };
   }
 

@@ -23,9 +23,9 @@ const anEvent = (auditID: string, username: string, parts: Partial<AuditEvent> =
 
 const auditors = aRole('auditors', [{ apiGroups: ['auth.platform.io'], resources: ['audits'], verbs: ['list'] }]);
 
-async function withStore(store?: (kept: SqliteStore) => SqliteStore) {
+async function withStore(store?: (kept: SqliteStore) => SqliteStore, config?: Record<string, unknown>) {
   const kept = await SqliteStore.open(':memory:');
-  const server = await startServer({ auditStore: store?.(kept) ?? kept });
+  const server = await startServer({ auditStore: store?.(kept) ?? kept, ...(config && { config }) });
   await server.kubernetes.apply(
     aNamespace('shop'),
     aNamespace('vault'),
@@ -240,6 +240,7 @@ describe('GET /auth/v1/standingaccess', () => {
 
 describe('standing access with an audit that cannot answer', () => {
   const young = forSuite(() => withStore());
+  const narrow = forSuite(() => withStore(undefined, { audit: { policy: { rules: [{ level: 'None' }] } } }));
   const away = forSuite(() =>
     withStore(
       (kept) =>
@@ -260,6 +261,13 @@ describe('standing access with an audit that cannot answer', () => {
     const { auditedSince } = await standing(young);
     expect(auditedSince).to.be.a('string');
     expect((await itemOf(young, 'root'))?.use).to.deep.equal({ state: 'Unknown', reason: 'AuditTooYoung' });
+  });
+
+  it('is unknown where an audit policy may leave out requests', async () => {
+    await narrow.kept.append([anEvent('first', 'somewhere@example.com', { requestReceivedTimestamp: daysAgo(400) })]);
+    await narrow.kubernetes.apply(aBinding('root', { role: 'cluster-admin', to: 'User:carol' }));
+    await until(narrow, 'root');
+    expect((await itemOf(narrow, 'root'))?.use).to.deep.equal({ state: 'Unknown', reason: 'AuditPolicy' });
   });
 
   it('is shown without uses while the store is away', async () => {
