@@ -1,8 +1,8 @@
 /** Settings of the audit trail, and of `atrium audit-store`. */
 import { z } from 'zod';
 import { auditPolicy } from './audit-policy.ts';
-import { httpURLWithoutQuery } from './formats.ts';
-import { duration, isUnique, path, size } from './units.ts';
+import { httpURLWithoutQuery, objectName } from './formats.ts';
+import { dnsLabel, duration, isUnique, path, size } from './units.ts';
 
 const hourMs = 3_600_000;
 
@@ -23,13 +23,13 @@ const spool = z.strictObject({
     .describe('Bytes of the events in the directory. An event needs about 700 bytes, and a write twice as many.'),
 });
 
-const some = (what: string) =>
-  z.array(z.string().min(1).max(253)).min(1).max(100).refine(isUnique, 'must not hold a name twice').optional().describe(what);
+const some = (what: string, name: z.ZodType<string> = z.string().min(1).max(253)) =>
+  z.array(name).min(1).max(100).refine(isUnique, 'must not hold a name twice').optional().describe(what);
 
 const recordingRule = z.strictObject({
-  namespaces: some('Namespaces of the pod. Default: all.'),
+  namespaces: some('Namespaces of the pod. Default: all.', dnsLabel()),
   groups: some('Groups of the user in Kubernetes, of which one is enough. Default: all users.'),
-  policies: some('Access policies by which the user has a role at that time, of which one is enough. Default: all users.'),
+  policies: some('Access policies by which the user has a role at that time, of which one is enough. Default: all users.', objectName()),
   mode: z
     .enum(['off', 'besteffort', 'required'])
     .describe('`required`: a shell begins and goes on only while it is recorded. `besteffort`: it goes on without.'),
