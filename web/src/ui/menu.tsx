@@ -52,6 +52,15 @@ function placeBeside(menu: HTMLElement, button: HTMLElement | null): void {
   menu.style.left = `${Math.max(8, Math.min(start, innerWidth - width - 8))}px`;
 }
 
+/** Places an open menu again and again: an element that appears above its button moves it, and no event reports that. */
+function usePlacedAgain(isOpen: boolean, place: () => void): void {
+  useEffect(() => {
+    if (!isOpen) return;
+    const timer = setInterval(place, 200);
+    return () => clearInterval(timer);
+  }, [isOpen]);
+}
+
 /** A button with a popover of choices, moved through by arrows (APG: menu button). */
 export function Menu({ label, icon, items, children, kind = 'quiet', onOpen }: MenuProps) {
   const id = useId();
@@ -69,13 +78,7 @@ export function Menu({ label, icon, items, children, kind = 'quiet', onOpen }: M
     placeBeside(list.current, button.current);
     entries()[0]?.focus();
   }
-
-  // An element that appears above the button moves it, and no event reports that.
-  useEffect(() => {
-    if (!isOpen.value) return;
-    const timer = setInterval(() => list.current && placeBeside(list.current, button.current), 200);
-    return () => clearInterval(timer);
-  }, [isOpen.value]);
+  usePlacedAgain(isOpen.value, () => list.current && placeBeside(list.current, button.current));
 
   return (
     <>
