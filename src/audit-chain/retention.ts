@@ -88,13 +88,12 @@ export class Retention {
     return { maxEvents, maxBytes, before: age !== undefined && serverClock.isTrusted ? serverClock.now().getTime() - age : undefined };
   }
 
-  /** Removes recordings by age alone: events have a number, and recordings have bounds of their own. */
+  /** Removes recordings, which have bounds of their own beside the age. */
   async #sweepRecordings(): Promise<void> {
-    const { store, log } = this.#options;
-    const { before } = this.#bounds();
+    const { store, log, retention } = this.#options;
+    const bounds = { before: this.#bounds().before, maxBytes: retention.maxRecordingsSize };
     let total = 0;
-    for (let count = -1; before !== undefined && count !== 0 && !this.#isStopping; total += count)
-      count = await store.expireRecordings(before);
+    for (let count = -1; count !== 0 && !this.#isStopping; total += count) count = await store.expireRecordings(bounds);
     if (total > 0) log.info({ removed: total }, 'expired recordings of shells were removed');
   }
 

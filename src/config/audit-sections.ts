@@ -107,6 +107,9 @@ const retention = z.strictObject({
     .enum(['removeOldest', 'refuse'])
     .default('removeOldest')
     .describe('At `maxSize` the oldest events are removed, or further ones are refused: they wait at the replicas.'),
+  maxRecordingsSize: size()
+    .prefault('2GiB')
+    .describe('Bytes of all recordings of shells, compressed; the oldest of more are removed. The volume needs them beside `maxSize`.'),
 });
 
 const otlp = z.strictObject({

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import type { EventDatabase } from './queries.ts';
 import {
   type Recording,
@@ -9,6 +9,7 @@ import {
   type RecordingStep,
   recording,
 } from './recording.ts';
+import type { RecordingRetention } from './store.ts';
 import { stored, type Tables } from './tables.ts';
 
 /** Bound of the parts in one answer: a part has some 100 KiB. */
@@ -100,13 +101,38 @@ export async function deleteRecordings({ db, begin }: EventDatabase, ids: readon
   });
 }
 
-/** Deletes some of the recordings whose last output is older than a time. Returns how many: 0 at the end. */
-export async function expireRecordings(database: EventDatabase, before: number): Promise<number> {
-  const expired = await oldRecordings(database.db, before);
+/** Deletes some of the recordings that have expired. Returns how many: 0 at the end. */
+export async function expireRecordings(database: EventDatabase, { before = 0, maxBytes }: RecordingRetention): Promise<number> {
+  const { db } = database;
+  const oldest = await db.selectFrom('recordings').select(['id', 'changed']).orderBy('changed').limit(removedAtOnce).execute();
+  const old = oldest.filter(({ changed }) => changed < before).map(({ id }) => id);
+  const expired =
+    old.length > 0 || maxBytes === undefined
+      ? old
+      : await beyondBound(
+          db,
+          oldest.map(({ id }) => id),
+          maxBytes,
+        );
   return expired.length === 0 ? 0 : await deleteRecordings(database, expired);
 }
 
-async function oldRecordings(db: Kysely<Tables>, before: number): Promise<string[]> {
-  const old = db.selectFrom('recordings').select('id').where('changed', '<', before);
-  return (await old.orderBy('changed').limit(removedAtOnce).execute()).map(({ id }) => id);
+/** Returns the first ones of the oldest recordings without which all the others have no more bytes than the bound. */
+async function beyondBound(db: Kysely<Tables>, oldest: readonly string[], maxBytes: number): Promise<string[]> {
+  const bytes = sql<number>`coalesce(sum(length(lines)), 0)`;
+  const { total } = await db.selectFrom('recording_parts').select(bytes.as('total')).executeTakeFirstOrThrow();
+  let excess = Number(total) - maxBytes;
+  if (excess <= 0) return [];
+  const parts = db
+    .selectFrom('recording_parts')
+    .select(['recording', bytes.as('size')])
+    .where('recording', 'in', oldest);
+  const sizes = new Map((await parts.groupBy('recording').execute()).map(({ recording: id, size }) => [id, Number(size)]));
+  const beyond: string[] = [];
+  for (const id of oldest) {
+    if (excess <= 0) break;
+    beyond.push(id);
+    excess -= sizes.get(id) ?? 0;
+  }
+  return beyond;
 }

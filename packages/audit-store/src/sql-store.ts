@@ -16,6 +16,7 @@ import type {
   ChainPart,
   Joined,
   Proposal,
+  RecordingRetention,
 } from './store.ts';
 
 /** Events in a database that kysely speaks to. */
@@ -95,8 +96,8 @@ export class SqlStore implements AuditDatabase {
     return (await deleteRecordings(this.#database, [id])) > 0;
   }
 
-  async expireRecordings(before: number): Promise<number> {
-    return await expireRecordings(this.#database, before);
+  async expireRecordings(retention: RecordingRetention): Promise<number> {
+    return await expireRecordings(this.#database, retention);
   }
 
   async stop(): Promise<void> {

@@ -12,6 +12,7 @@ import type {
   ChainPart,
   Joined,
   Proposal,
+  RecordingRetention,
 } from './store.ts';
 
 /** Call of the thread that owns the file. */
@@ -124,8 +125,8 @@ export class SqliteStore implements AuditDatabase {
     return this.#call('deleteRecording', id);
   }
 
-  expireRecordings(before: number): Promise<number> {
-    return this.#call('expireRecordings', before);
+  expireRecordings(retention: RecordingRetention): Promise<number> {
+    return this.#call('expireRecordings', retention);
   }
 
   async stop(): Promise<void> {

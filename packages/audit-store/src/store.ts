@@ -133,6 +133,14 @@ export interface AuditRetention {
   maxBytes?: number | undefined;
 }
 
+/** Recordings that are kept. Without a bound all are. */
+export interface RecordingRetention {
+  /** Time of the last output before which recordings have expired, in milliseconds since the epoch. */
+  before?: number | undefined;
+  /** Bytes of all recordings, compressed, above which the oldest have expired. */
+  maxBytes?: number | undefined;
+}
+
 /** An event that an API server tells. */
 export interface ApiServerEvent {
   event: AuditEvent;
@@ -173,6 +181,6 @@ export interface AuditDatabase extends AuditStore {
   /** Returns the number through which events were exported; 0 before the first export. */
   exported(): Promise<number>;
   setExported(sequence: number): Promise<void>;
-  /** Deletes some of the recordings whose last output is older than a time. Returns how many: 0 at the end. */
-  expireRecordings(before: number): Promise<number>;
+  /** Deletes some of the recordings that have expired. Returns how many: 0 at the end. */
+  expireRecordings(retention: RecordingRetention): Promise<number>;
 }

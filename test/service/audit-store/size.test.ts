@@ -6,8 +6,11 @@ import { withAuditStore } from './installation.ts';
 const batchSize = 200;
 
 /** Starts a store of 1 MiB. */
-async function aSmallStore(whenFull: 'removeOldest' | 'refuse') {
-  const service = await withAuditStore({ config: { audit: { checkpointInterval: '1s' } } }, { retention: { maxSize: '1MiB', whenFull } });
+async function aSmallStore(whenFull: 'removeOldest' | 'refuse', retention = {}) {
+  const service = await withAuditStore(
+    { config: { audit: { checkpointInterval: '1s' } } },
+    { retention: { maxSize: '1MiB', whenFull, ...retention } },
+  );
   await service.startStore();
   const headers = { 'content-type': 'application/json', authorization: `Bearer ${await service.accountToken('atrium-audit-store')}` };
   const ask = (path: string, body: object) => fetch(`${service.storeURL}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
@@ -38,6 +41,7 @@ async function aSmallStore(whenFull: 'removeOldest' | 'refuse') {
 describe('a store at its size', () => {
   const removing = forSuite(() => aSmallStore('removeOldest'));
   const refusing = forSuite(() => aSmallStore('refuse'));
+  const withRecordings = forSuite(() => aSmallStore('removeOldest', { maxRecordingsSize: '1KiB' }));
 
   it('removes its oldest events, and takes further ones', async () => {
     for (let batch = 0; batch < 15; batch += 1) expect((await removing.append()).status).to.equal(204);
@@ -68,5 +72,22 @@ describe('a store at its size', () => {
     expect(await refusing.metric('atrium_audit_store_removed_total')).to.equal(0);
     const page = await refusing.ask('/v1/queries', { filter: { resource: 'widgets' }, limit: 1 });
     expect(page.status).to.equal(200);
+  });
+
+  it('removes the oldest recordings beyond their bound', async () => {
+    for (const [hour, id] of ['r1', 'r2'].entries()) {
+      const recording = {
+        ...{ id, cluster: 'local', user: { username: 'alice' }, objectRef: { namespace: 'shop', name: 'cart-0', subresource: 'exec' } },
+        ...{ mode: 'besteffort', startedAt: `2026-11-29T1${hour}:00:00.000Z`, width: 80, height: 24, seconds: 1, bytes: 900, lostBytes: 0 },
+      };
+      const step = { recording, isNew: true, part: { number: 1, lines: Buffer.alloc(900).toString('base64') } };
+      expect((await (await withRecordings.ask('/v1/recordings', step)).json()) as object).to.deep.equal({ isDone: true });
+    }
+    const ids = async () => {
+      const answer = await withRecordings.ask('/v1/recordings/list', { filter: {}, limit: 10 });
+      return ((await answer.json()) as { recordings: { id: string }[] }).recordings.map(({ id }) => id);
+    };
+    expect(await eventually(ids, (kept) => kept.length < 2)).to.deep.equal(['r2']);
+    expect((await withRecordings.append()).status).to.equal(204);
   });
 });

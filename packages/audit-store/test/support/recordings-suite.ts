@@ -77,7 +77,24 @@ export function itKeepsRecordings(opened: () => AuditDatabase): void {
     await store.keepRecording({ recording: aRecording({ id: 'short' }), isNew: true });
     await store.keepRecording({ recording: aRecording({ id: 'long', seconds: 7200 }), isNew: true });
     const before = Date.parse('2026-11-29T11:00:00Z');
-    expect([await store.expireRecordings(before), await store.expireRecordings(before)]).to.deep.equal([1, 0]);
+    expect([await store.expireRecordings({ before }), await store.expireRecordings({ before })]).to.deep.equal([1, 0]);
     expect(await all({}, { limit: 10 })).to.deep.equal(['long']);
+  });
+
+  it('removes the oldest recordings until the others fit into the bound', async () => {
+    const store = opened();
+    const sizes = [];
+    for (const [hour, id] of ['r1', 'r2', 'r3'].entries()) {
+      const recording = aRecording({ id, startedAt: `2026-11-29T1${hour}:00:00.000Z` });
+      const part = aPart(1, id);
+      sizes.push(Buffer.from(part.lines, 'base64').length);
+      await store.keepRecording({ recording, isNew: true });
+      await store.keepRecording({ recording, isNew: false, part });
+    }
+    const [first = 0, second = 0, third = 0] = sizes;
+    expect(await store.expireRecordings({ maxBytes: first + second + third })).to.equal(0);
+    expect(await store.expireRecordings({ maxBytes: second + third - 1 })).to.equal(2);
+    expect(await store.expireRecordings({ maxBytes: second + third - 1 })).to.equal(0);
+    expect([await all({}, { limit: 10 }), await readAll('r1'), await readAll('r3')]).to.deep.equal([['r3'], [], ['r3']]);
   });
 }
