@@ -14,7 +14,8 @@ const closedGroups = ['authentication.k8s.io', 'auth.platform.io'];
 /** Reports whether the bodies of a resource have credentials, or may have them: they are never kept. */
 function isSecret({ group, resource, subresource }: TargetResource): boolean {
   if (group === 'auth.platform.io' && ownKinds.includes(resource)) return false;
-  return closedGroups.includes(group) || (group === '' && resource === 'secrets') || subresource === 'token';
+  // Behind a proxy an application takes logins.
+  return closedGroups.includes(group) || (group === '' && resource === 'secrets') || ['token', 'proxy'].includes(subresource);
 }
 
 /** Reports whether a body is kept without a policy: those of RBAC and of access. */

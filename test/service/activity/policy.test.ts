@@ -1,6 +1,7 @@
 import { SqliteStore } from '@atrium/audit-store/sqlite-store.ts';
 import { expect } from 'chai';
 import { auditEventList } from '../../../src/activity/schema.ts';
+import { KeptBody } from '../../../src/proxy/kept-body.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { startServer } from '../../support/server.ts';
@@ -130,5 +131,13 @@ describe('an audit policy', () => {
     ]);
     expect(JSON.stringify(events)).not.to.include('tell-tale');
     expect(added.map(({ requestObject }) => requestObject !== undefined)).to.deep.equal([false, false, false, false, true, false]);
+  });
+
+  it('opens no body for an application behind a Service or a Pod', () => {
+    const target = { group: '', namespace: 'shop', name: 'grafana', prefix: undefined };
+    for (const resource of ['services', 'pods']) {
+      expect(KeptBody.of('POST', { ...target, resource, subresource: 'proxy' })).to.equal(undefined);
+      expect(KeptBody.of('POST', { ...target, resource, subresource: '' })).to.be.instanceOf(KeptBody);
+    }
   });
 });
