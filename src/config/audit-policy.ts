@@ -5,7 +5,11 @@ import { dnsLabel } from './units.ts';
 
 const several = <T extends z.ZodType>(value: T, what: string) => z.array(value).max(1_000).prefault([]).describe(what);
 
-const name = () => z.string().regex(/^\S{1,512}(?: \S{1,512}){0,32}$/, 'must be a name without blanks at its ends');
+const name = () =>
+  z
+    .string()
+    .max(1_000)
+    .regex(/^\S+(?: \S+)*$/, 'must be a name without blanks at its ends');
 const stages = () =>
   several(
     z.enum(['RequestReceived', 'ResponseStarted', 'ResponseComplete', 'Panic']),
@@ -42,7 +46,10 @@ const rule = z.strictObject({
     .describe('Resources. Empty: all.'),
   namespaces: several(z.union([z.literal(''), dnsLabel()]), 'Namespaces; an empty text for objects without a namespace. Empty: all.'),
   nonResourceURLs: several(
-    z.string().regex(/^(?:\*|\/\S{0,1024})$/, 'must be a path such as /healthz*'),
+    z
+      .string()
+      .max(1_000)
+      .regex(/^(?:\*|\/\S*)$/, 'must be a path such as /healthz*'),
     'Accepted as in Kubernetes, and ignored: requests for resources alone have events.',
   ),
   omitStages: stages(),

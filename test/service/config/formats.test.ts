@@ -121,6 +121,20 @@ describe('the formats of settings and values', () => {
     expect(readFileSync(new URL('values.schema.json', chartDirectory), 'utf8')).not.to.match(/\(\?[=!<]/);
   });
 
+  it('repeat nothing more than 1,000 times, which Helm refuses', () => {
+    const times = (repeat = '') => Math.max(...(repeat.match(/\d+/g) ?? ['1']).map(Number));
+    const isRefused = (pattern: string) =>
+      [...pattern.matchAll(/\{(\d*,?\d*)\}/g)].some(([, repeat]) => times(repeat) > 1_000) ||
+      [...pattern.matchAll(/\([^()]*\{(\d*,?\d*)\}[^()]*\)\{(\d*,?\d*)\}/g)].some(
+        ([, inner, outer]) => times(inner) * times(outer) > 1_000,
+      );
+    expect(['^(?:a{1,40}){0,32}$', '^a{0,1024}$', '^a{2,32}$'].map(isRefused)).to.deep.equal([true, true, false]);
+    const schema = readFileSync(new URL('values.schema.json', chartDirectory), 'utf8');
+    const patterns = [...schema.matchAll(/"pattern": ("(?:[^"\\]|\\.)*")/g)].map(([, text = '""']) => z.string().parse(JSON.parse(text)));
+    expect(patterns.length).to.be.greaterThan(50);
+    expect(patterns.filter(isRefused)).to.deep.equal([]);
+  });
+
   it('accept the forms that administrators write', () => {
     for (const text of ['*/5 * * * *', '0 3 * * MON-fri', '@daily', '0,30 0-6/2 1 jan *', '0 0 29 2 0'])
       expect(cronSchedule().safeParse(text).success, text).to.equal(true);
