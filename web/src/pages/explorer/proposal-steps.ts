@@ -85,7 +85,7 @@ interface Ready {
 const readyAttempts = 20;
 const attemptMs = 500;
 
-/** Creates the policy, and waits until users can ask by it. @throws Error with the reason if it does not become ready */
+/** Creates the policy with the rights of the caller. */
 export async function createPolicy(policy: Policy, signal: AbortSignal): Promise<void> {
   await write(apiPath(policies), { method: 'POST', body: policy, signal });
 }
