@@ -52,9 +52,14 @@ describe('the audit webhook of a real kube-apiserver', () => {
       const headers = { ...(body !== undefined && { 'content-type': contentType }), 'audit-id': 'chosen-by-the-client' };
       await service.request(`/api/kubernetes${path}`, { method, as: 'admin', headers, ...(body !== undefined && { body }) });
     }
+    // Either of both events of a request may arrive first.
     await eventually(
-      () => received('joined'),
+      async () => (await received('joined')) + (await received('waiting')),
       (count) => count >= requests.length,
+    );
+    await eventually(
+      () => list('source=door'),
+      ({ length }) => length >= requests.length,
     );
     expect(await list('source=door')).to.have.length(requests.length);
     const apiServerOnly = await list(`source=kube-apiserver&actor=admin&namespace=default&from=${begin}`);
