@@ -10,6 +10,7 @@ const addresses: Readonly<Record<string, readonly string[]>> = {
   '/bindings/:name': ['/bindings/oncall-view'],
   '/requests/:name': ['/requests/REQUEST'],
   '/explorer/:tab?': ['/explorer', '/explorer/rights', '/explorer/standing', '/explorer/simulate'],
+  '/activity/:tab?/:id?': ['/activity', '/activity/recordings'],
   '/events/:namespace?': ['/events', '/events/shop'],
   '/r/:group/:version/:resource': ['/r/core/v1/nodes', '/r/core/v1/pods', '/r/apps/v1/deployments', '/r/core/v1/serviceaccounts'],
   '/r/:group/:version/:resource/ns/:namespace': ['/r/core/v1/pods/ns/shop'],

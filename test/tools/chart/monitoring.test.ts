@@ -5,7 +5,9 @@ import { stringify } from 'yaml';
 import { z } from 'zod';
 import { chartDirectory } from '../../../scripts/chart/values-files.ts';
 import { promcheckProgram } from '../../cluster/build.ts';
+import { withAuditStore } from '../../service/audit-store/installation.ts';
 import { type EmbeddedLogin, startEmbeddedLogin } from '../../support/embedded-login.ts';
+import { forSuite } from '../../support/for-suite.ts';
 import { one, render } from './chart.ts';
 
 const password = 'correct horse battery staple';
@@ -40,9 +42,16 @@ describe('monitoring of the chart', () => {
 
   after(() => login.stop());
 
+  /** Service and audit store, which have further metrics together. */
+  const audited = forSuite(async () => {
+    const service = await withAuditStore();
+    await service.startStore();
+    return service;
+  });
+
   /** Returns the names of all series, also of metrics that have no sample yet. */
-  const exposed = () =>
-    Array.from(text.matchAll(/^# TYPE (\S+) (\S+)$/gm)).flatMap(([, name = '', type]) =>
+  const exposed = (metrics = text) =>
+    Array.from(metrics.matchAll(/^# TYPE (\S+) (\S+)$/gm)).flatMap(([, name = '', type]) =>
       type === 'histogram' ? ['_bucket', '_sum', '_count'].map((part) => name + part) : [name],
     );
 
@@ -58,7 +67,8 @@ describe('monitoring of the chart', () => {
     const objects = await render({ 'metrics.prometheusRule': { enabled: true } });
     const { spec } = z.object({ spec: z.looseObject({}) }).parse(one(objects, 'PrometheusRule'));
 
-    expect(exposed()).to.include.members(await promcheck('rules', stringify(spec)));
+    const further = [audited.metricsURL, audited.storeMetricsURL()].map(async (url) => exposed(await (await fetch(`${url}/metrics`)).text()));
+    expect([...exposed(), ...(await Promise.all(further)).flat()]).to.include.members(await promcheck('rules', stringify(spec)));
   });
 
   it('has a dashboard for Grafana, of metrics that exist', async () => {
