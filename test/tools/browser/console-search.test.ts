@@ -171,7 +171,7 @@ describe('the demo of the console', () => {
     const found = (title: string) => palette.getByRole('group', { name: title, exact: true }).getByRole('option');
     for (const title of ['Deployments', 'Pods', 'Services']) await found(title).first().waitFor();
 
-    expect(await found('Deployments').first().textContent()).to.match(/^cartshop · (?:Progressing|Available)$/);
+    expect(await found('Deployments').first().textContent()).to.match(/^cartshop · (?:Progressing|Available|NotAvailable)$/);
     expect(await palette.getByRole('status').getByText('not known yet').count()).to.equal(0);
     const titles = await palette.locator('.section').allInnerTexts();
     expect(titles.at(-1)).to.match(/Events/);

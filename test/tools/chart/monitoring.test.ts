@@ -67,7 +67,9 @@ describe('monitoring of the chart', () => {
     const objects = await render({ 'metrics.prometheusRule': { enabled: true } });
     const { spec } = z.object({ spec: z.looseObject({}) }).parse(one(objects, 'PrometheusRule'));
 
-    const further = [audited.metricsURL, audited.storeMetricsURL()].map(async (url) => exposed(await (await fetch(`${url}/metrics`)).text()));
+    const further = [audited.metricsURL, audited.storeMetricsURL()].map(async (url) =>
+      exposed(await (await fetch(`${url}/metrics`)).text()),
+    );
     expect([...exposed(), ...(await Promise.all(further)).flat()]).to.include.members(await promcheck('rules', stringify(spec)));
   });
 
