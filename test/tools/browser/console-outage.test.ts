@@ -1,10 +1,10 @@
 /** Outages: each page of the route table tells of them in our words, keeps what it had, and recovers without a click. */
-import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import type { BrowserContext, Page } from 'playwright-core';
 import { z } from 'zod';
 import { eventually } from '../../support/cluster-admin.ts';
 import { demoBehindFront, type Front } from './front.ts';
+import { patterns } from './route-pages.ts';
 
 /** Addresses of the patterns that have parameters. A pattern without an address fails. */
 const addresses: Readonly<Record<string, readonly string[]>> = {
@@ -29,8 +29,6 @@ const addresses: Readonly<Record<string, readonly string[]>> = {
   '/x/:plugin/:path*': ['/x/cost-report'],
 };
 
-const table = await readFile(new URL('../../../web/src/shell/pages.ts', import.meta.url), 'utf8');
-const patterns = [...table.matchAll(/\bpattern: '([^']+)'/g)].map(([, pattern = '']) => pattern);
 const paths = patterns.flatMap((pattern) => addresses[pattern] ?? [pattern]);
 
 /** Tabs at a time: each has a browser's profile of its own, because those of one share six connections. */

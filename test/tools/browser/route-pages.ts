@@ -31,7 +31,8 @@ const addresses: Readonly<Record<string, readonly string[]>> = {
 };
 
 const table = await readFile(new URL('../../../web/src/shell/pages.ts', import.meta.url), 'utf8');
-const patterns = [...table.matchAll(/\bpattern: '([^']+)'/g)].map(([, pattern = '']) => pattern);
+/** Patterns of the route table. */
+export const patterns = [...table.matchAll(/\bpattern: '([^']+)'/g)].map(([, pattern = '']) => pattern);
 
 /** A pattern with parameters that has no address stands for itself, and its page does not exist. */
 export const routePaths = patterns.flatMap((pattern) => addresses[pattern] ?? [pattern]);
