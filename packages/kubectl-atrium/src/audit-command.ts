@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type Parent, secondsOf } from './access-commands.ts';
 import type { AuditOptions } from './audit.ts';
 import type { VerifyOptions } from './audit-verify.ts';
+import type { RecordingsOptions } from './recordings.ts';
 import type { StandingOptions } from './standing-access.ts';
 
 export function addAuditCommand({ program, withConsole, sessionOf, terminal }: Parent): void {
@@ -38,6 +39,28 @@ export function addAuditCommand({ program, withConsole, sessionOf, terminal }: P
     .action(async (options: StandingOptions, command: Command) => {
       const { printStanding } = await import('./standing-access.ts');
       await printStanding(options, await sessionOf(command));
+    });
+
+  withConsole(audit.command('recordings'))
+    .description('list recordings of shells, the newest last; those of your own shells without the right to list recordings')
+    .option('-n, --namespace <namespace>', 'namespace of the pod (default: all namespaces)')
+    .option('--who <user>', 'user of the shell')
+    .option('--pod <name>', 'name of the pod')
+    .option('--since <duration>', 'greatest age of the begin, such as 30m, 2h or 7d', secondsOf)
+    .option('--until <duration>', 'least age of the begin', secondsOf)
+    .option('--limit <count>', 'maximum number of recordings (default: 100)', countOf)
+    .addOption(new Option('-o, --output <format>', 'output format (default: a table)').choices(['json']))
+    .action(async (options: RecordingsOptions, command: Command) => {
+      const { printRecordings } = await import('./recordings.ts');
+      await printRecordings(options, await sessionOf(command));
+    });
+
+  withConsole(audit.command('recording'))
+    .argument('<id>', 'id of the recording')
+    .description('print the recording of a shell as asciicast, for a file that "asciinema play" reads')
+    .action(async (id: string, _options: unknown, command: Command) => {
+      const { printRecording } = await import('./recordings.ts');
+      await printRecording(id, await sessionOf(command));
     });
 
   withConsole(audit.command('verify'))

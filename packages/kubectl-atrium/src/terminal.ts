@@ -68,8 +68,9 @@ const escaped = (text: string): string =>
   Array.from({ length: text.length }, (_, at) => `\\u${text.charCodeAt(at).toString(16).padStart(4, '0')}`).join('');
 
 /** Returns JSON with the same value, in which no character controls a terminal. */
-export const jsonText = (value: unknown, indent?: number): string =>
-  `${JSON.stringify(value, null, indent).replaceAll(unsafe, (found) => (found === '\n' ? found : escaped(found)))}\n`;
+export const harmlessJSON = (json: string): string => json.replaceAll(unsafe, (found) => (found === '\n' ? found : escaped(found)));
+
+export const jsonText = (value: unknown, indent?: number): string => harmlessJSON(`${JSON.stringify(value, null, indent)}\n`);
 
 /** Tells the user why a command failed. @returns the exit code */
 export function exitCodeOf(error: unknown, { stderr }: Pick<Terminal, 'stderr'>): number {
