@@ -147,9 +147,25 @@ function iconFiles(family: keyof typeof families): string {
     .join('|');
 }
 
+/** Modules of lists, without which the overview does. */
+const ofLists = [
+  'api/(?:turns|use-windows|watch-objects|windows)',
+  'app/(?:namespace-field|refused-menu)',
+  'plugins/actions',
+  'ui/(?:age|column-fit|combobox|search|table|table-widths)',
+].join('|');
+/** Modules of forms and of pages of one object, without which lists of the cluster do, too. */
+const ofForms = [
+  'api/(?:each|password|random-suffix|watch)',
+  'app/(?:guard|guarded|own-password|query-choice)',
+  'pages/users/query',
+  'plugins/tab',
+  'ui/(?:chips|copy|form|outcomes|save-as|tabs|unmount-signal)',
+].join('|');
+
 /** Modules that each page needs once a user is logged in, beside those of the first page. */
 const parts = new RegExp(
-  `web/src/(?!(?:${ofObjects}|${ofPeople})\\.)(?:(?:api|app)/.*|ui/(?!conflict|role-choice|rules).*|plugins/(?:actions|start|tab)|pages/(?:users/query|cluster/(?:events/event-groups|quantity|quantity-text|usage-amounts)))\\.tsx?$|node_modules/lucide/(?!.*/icons/(?:${iconFiles('cluster')}|${iconFiles('people')})\\.)`,
+  `web/src/(?!(?:${ofObjects}|${ofPeople}|${ofLists}|${ofForms})\\.)(?:(?:api|app)/.*|ui/(?!conflict|role-choice|rules).*|plugins/start|pages/cluster/(?:events/event-groups|quantity|quantity-text|usage-amounts))\\.tsx?$|node_modules/lucide/(?!.*/icons/(?:${iconFiles('cluster')}|${iconFiles('people')})\\.)`,
 );
 
 /** Pages whose modules are sections of a user and of an account, which the list of users does not show. */
@@ -159,6 +175,8 @@ const personSections = 'access|bindings|sessions|tokens|user';
 const files = [
   { name: 'console', tags: ['$initial' as const], priority: 3 },
   { name: 'parts', test: parts, priority: 2 },
+  { name: 'lists', test: new RegExp(`web/src/(?:${ofLists})\\.`), priority: 2 },
+  { name: 'forms', test: new RegExp(`web/src/(?:${ofForms})\\.`), priority: 2 },
   // The list includes its texts in English, the fallback for missing texts in other languages.
   { name: 'list', test: /pages\/cluster\/list\/list\.tsx$|virtual:texts\/en\/cluster$/, priority: 1 },
   {

@@ -105,14 +105,14 @@ describe('the cold load of the console', () => {
     await page.close();
   });
 
-  it('takes at most 18 requests and 106 KB for Pods by their address', async () => {
+  it('takes at most 19 requests and 106 KB for Pods by their address', async () => {
     const { page, traffic } = await open(pods);
     await firstRow(page).waitFor();
     await traffic.until(/console-plugins/, /metrics\.k8s\.io/, /watch=true/);
 
     // Requests about the user's own access come at once or later.
     const { count, bytes } = parted(traffic).ofPage;
-    expect(count, `${traffic}`).to.be.within(10, 18);
+    expect(count, `${traffic}`).to.be.within(10, 19);
     expect(bytes, `${traffic}`).to.be.within(20_000, 106_000);
     expect(traffic.matching(/\/api\/kubernetes\/apis?$/)).to.deep.equal(['GET /api/kubernetes/api', 'GET /api/kubernetes/apis']);
     expect(traffic.matching(list)).to.have.length(1);

@@ -5,11 +5,10 @@ import { fetchKinds } from '../../api/kinds';
 import { type Load, useLoad } from '../../api/load';
 import { useFeatures, useVersion } from '../../api/version';
 import { type View, viewed } from '../../api/view';
-import { OwnPassword } from '../../app/own-password';
 import { may, useRights } from '../../app/rights';
 import { href } from '../../app/router';
 import { endOf, type Person, person } from '../../app/session';
-import { count, dateTime, t } from '../../text/text';
+import { count, dateTime, loadTexts, t } from '../../text/text';
 import { Button, LinkButton } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
 import { Facts } from '../../ui/facts';
@@ -120,16 +119,16 @@ function OwnAccount({ of: who }: { of: Person }) {
   );
 }
 
+/** Loads the form when it is opened. The overview has no other. */
 function ChangePassword({ onClose }: { onClose: () => void }) {
+  const load = useLoad('own password', async () => (await Promise.all([import('../../app/own-password'), loadTexts('overlays')]))[0]);
+  const onDone = () => {
+    onClose();
+    toast('ok', t('password.changed'));
+  };
   return (
     <Dialog title={t('password.change')} onClose={onClose}>
-      <OwnPassword
-        onCancel={onClose}
-        onDone={() => {
-          onClose();
-          toast('ok', t('password.changed'));
-        }}
-      />
+      <Loaded load={load}>{({ OwnPassword }) => <OwnPassword onCancel={onClose} onDone={onDone} />}</Loaded>
     </Dialog>
   );
 }
