@@ -144,7 +144,10 @@ const endOperation = (context: AccessContext) =>
       409: { description: 'The request belongs to another user and is pending: deny it.' },
     },
     async handle({ ctx, caller, params: { name }, signal }) {
-      const onEnded = (row: RequestRow) => record(context, ctx, caller, row, { audit: 'AccessEnded', code: 200, reason: 'EndedByUser' });
+      const onEnded = (row: RequestRow) => {
+        const { reason = 'EndedByUser' } = row.told;
+        record(context, ctx, caller, row, { audit: 'AccessEnded', code: 200, reason });
+      };
       const end = () => endRequest(context, { name, onEnded }, caller, signal);
       const row = await recordRefusal(context, { ctx, caller, about: name }, end);
       sendJson(ctx, row.text);

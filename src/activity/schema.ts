@@ -18,6 +18,7 @@ const conditions = {
   source: auditEvent.shape.source.optional().describe('Source of the event.'),
   event: equal('Name of an action of the service, such as `AccessDecided`.'),
   verb: equal('Verb of RBAC, such as `delete`.'),
+  action: equal('Action that the event tells, such as `restart` or `grant`.'),
   group: z.string().max(253).optional().describe('API group of the object; empty for the core group.'),
   resource: equal('Plural of the resource, such as `deployments`.'),
   subresource: equal('Subresource, such as `exec` or `scale`.'),

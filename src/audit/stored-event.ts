@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { AuditEvent as StoredEvent } from '@atrium/audit-store/event.ts';
 import type { AuditEvent, Occasion } from './audit.ts';
-import { type AuditAction, auditEvents } from './audit-events.ts';
+import { type AuditAction, type AuditName, auditEvents } from './audit-events.ts';
 
 const apiGroup = 'auth.platform.io';
+
+/** Events by which a user gets a role. */
+const grants: readonly AuditName[] = ['AccessGranted', 'BreakGlassUsed', 'UserBindingCreated'];
 
 /** Returns a function that hands events of the service to the audit store. */
 export const storing =
@@ -19,6 +22,7 @@ function storedEvent(event: AuditEvent, { time, traceID }: Occasion): StoredEven
   const { action }: { readonly when: string; readonly action?: AuditAction } = auditEvents[audit];
   if (action === undefined) return undefined;
   const [verb = '', path = ''] = action.split(' ');
+  const isGrant = grants.includes(audit) && outcome === 'success';
   const [resource = '', subresource] = path.split('/');
   return {
     auditID: randomUUID(),
@@ -26,6 +30,7 @@ function storedEvent(event: AuditEvent, { time, traceID }: Occasion): StoredEven
     source: 'service',
     event: audit,
     verb,
+    ...(isGrant && { action: 'grant' }),
     ...(actor?.name && { user: storedUser({ ...actor, groups: event.groups }) }),
     sourceIPs: source === undefined ? [] : [source],
     ...(userAgent !== undefined && { userAgent }),

@@ -1,4 +1,4 @@
-/** Bodies of writes that audit events keep. */
+/** Bodies of writes that audit events keep, or whose facts they tell. */
 import { Readable } from 'node:stream';
 import type { PassedCall } from '@atrium/kubernetes/passage.ts';
 import type { TargetResource } from '@atrium/kubernetes/request-target.ts';
@@ -31,7 +31,7 @@ export class KeptBody {
 
   private constructor() {}
 
-  /** Returns undefined for requests whose bodies are not kept. */
+  /** Returns undefined for requests whose bodies are neither kept nor read. */
   static of(method: string, target: TargetResource): KeptBody | undefined {
     return ['POST', 'PUT', 'PATCH'].includes(method) && !isSecret(target) ? new KeptBody() : undefined;
   }
@@ -41,16 +41,21 @@ export class KeptBody {
     return { stream: Readable.from(this.#read(stream), { objectMode: false }), length };
   }
 
-  /** Returns the body as JSON in one line; undefined for one that is too long, or is in another format. */
-  get text(): string | undefined {
+  /** Returns the body; undefined for one that is too long, or is in another format than JSON. */
+  get content(): unknown {
     if (this.#bytes === 0 || this.#bytes > maxBodyTextBytes) return undefined;
     try {
-      const text = JSON.stringify(JSON.parse(Buffer.concat(this.#chunks).toString()));
-      // The event is JSON itself.
-      return Buffer.byteLength(JSON.stringify(text)) > maxBodyTextBytes ? undefined : text;
+      return JSON.parse(Buffer.concat(this.#chunks).toString());
     } catch {
       return undefined;
     }
+  }
+
+  /** Returns the body as JSON in one line; undefined for one that is too long, or is in another format. */
+  get text(): string | undefined {
+    const text = JSON.stringify(this.content);
+    // The event is JSON itself.
+    return text === undefined || Buffer.byteLength(JSON.stringify(text)) > maxBodyTextBytes ? undefined : text;
   }
 
   async *#read(stream: Readable): AsyncGenerator<Uint8Array> {

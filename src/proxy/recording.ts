@@ -14,6 +14,10 @@ import type { Config } from '../config/schema.ts';
 import { type AuditRule, ruleFor } from './audit-policy.ts';
 import { isKeptByDefault, KeptBody, maxBodyTextBytes } from './kept-body.ts';
 import { isRead } from './rules.ts';
+import { mayTell, type Told, toldBy } from './written-action.ts';
+
+/** Bound of a media type: no type of a patch is longer. */
+const maxTypeLength = 64;
 
 /** Members of answers that an event tells. */
 const named = z.object({ metadata: z.object({ name: z.string() }) });
@@ -45,6 +49,10 @@ export class Recording {
   readonly #target: Target;
   readonly #delivery: AuditRule['delivery'];
   readonly #body: KeptBody | undefined;
+  readonly #isBodyKept: boolean;
+  /** Media type of the body. */
+  readonly #mediaType: string;
+  readonly #about: About;
   readonly #intake: AuditIntake;
   /** Members that are the same at the begin and the end of a connection. */
   #common: Omit<AuditEvent, 'auditID' | 'outcome' | 'requestReceivedTimestamp'>;
@@ -66,7 +74,10 @@ export class Recording {
     const connection = subresource === '' ? undefined : connectionOf(subresource, target.search);
     this.#target = target;
     this.#delivery = rule.delivery;
-    this.#body = rule.level === 'Metadata' ? undefined : KeptBody.of(ctx.method, about);
+    this.#about = about;
+    this.#isBodyKept = rule.level !== 'Metadata';
+    this.#mediaType = ctx.get('Content-Type').split(';', 1)[0]?.trim().toLowerCase() ?? '';
+    this.#body = this.#isBodyKept || mayTell(about) ? KeptBody.of(ctx.method, about) : undefined;
     this.#intake = auditIntake;
     this.#now = now;
     this.#at = now();
@@ -107,7 +118,10 @@ export class Recording {
     try {
       await this.#intake.begin(
         { ...this.#common, ...at, auditID: this.id, outcome: 'unknown' },
-        { ...(this.#delivery && { isRequired: this.#delivery === 'required' }), bodyBytes: this.#body ? maxBodyTextBytes : 0 },
+        {
+          ...(this.#delivery && { isRequired: this.#delivery === 'required' }),
+          bodyBytes: this.#body && this.#isBodyKept ? maxBodyTextBytes : 0,
+        },
       );
     } catch (error) {
       this.#isOver = true;
@@ -122,9 +136,10 @@ export class Recording {
 
   #record(code: number): void {
     if (this.#isOver) return;
-    const { name, changes } = this.#facts;
+    const told = this.#told(code);
+    const { name, changes = told.changes } = this.#facts;
     // A refused body changed nothing, and its sender may have no right to anything.
-    const requestObject = code < 400 ? this.#body?.text : undefined;
+    const requestObject = code < 400 && this.#isBodyKept ? this.#body?.text : undefined;
     const { objectRef } = this.#common;
     this.#intake.record({
       ...this.#common,
@@ -135,9 +150,19 @@ export class Recording {
       milliseconds: Math.round(performance.now() - this.#startedAt),
       outcome: code < 400 ? 'success' : 'failure',
       responseStatus: { code },
+      ...told,
       ...(changes && { changes }),
-      ...(requestObject !== undefined && { requestObject }),
+      ...(requestObject !== undefined && {
+        requestObject,
+        ...(this.#about.verb === 'patch' && { patchType: this.#mediaType.slice(0, maxTypeLength) }),
+      }),
     });
+  }
+
+  /** Returns what the body of a write tells that had an effect, or would have had one. */
+  #told(code: number): Told {
+    if (code >= 300 || this.#body === undefined || !mayTell(this.#about)) return {};
+    return toldBy(this.#about, this.#mediaType, this.#body.content);
   }
 
   /** Names the recording of the shell. */

@@ -7,6 +7,12 @@ const change = z.object({
   to: z.number(),
 });
 
+/** Role that a new binding gives. */
+const grant = z.object({
+  role: z.string().describe('Role or ClusterRole, as `Kind/name`.'),
+  subjects: z.array(z.string()).describe('First 16 subjects, as `Kind/name` or `Kind/namespace/name`.'),
+});
+
 /** Connection to a container or port. */
 const connection = z.object({
   container: z.string().optional(),
@@ -43,6 +49,12 @@ export const auditEvent = z
       ),
     event: z.string().optional().describe('Name of the action of the service, such as `AccessDecided`.'),
     verb: z.string().describe('Verb of RBAC, such as `patch`.'),
+    action: z
+      .string()
+      .optional()
+      .describe(
+        'Action, where the body of a write tells one and nothing else: `annotate`, `approve`, `cordon`, `deny`, `grant`, `label`, `pause`, `restart`, `resume`, `scale`, `suspend`, `uncordon`. `grant` also names the events of the service by which a user gets a role.',
+      ),
     user: z
       .object({
         username: z.string().min(1),
@@ -90,6 +102,8 @@ export const auditEvent = z
     session: z.string().optional().describe('Session of the user.'),
     accessToken: z.string().optional().describe('Id of the access token.'),
     changes: z.array(change).optional(),
+    grant: grant.optional(),
+    patchType: z.string().optional().describe('Media type of a patch that is `requestObject`.'),
     requestObject: z
       .string()
       .optional()

@@ -22,7 +22,8 @@ export const wordsOf = (text: string): string[] => [...new Set(text.toLowerCase(
 export const named = (name: string, value: string): string => `${name}\0${value}`;
 
 /** Returns the values that a filter asks for. An event has all of them. */
-export const furtherValuesOf = ({ accessToken, actorGroup, subresource, text = '' }: AuditFilter): string[] => [
+export const furtherValuesOf = ({ accessToken, action, actorGroup, subresource, text = '' }: AuditFilter): string[] => [
+  ...(action === undefined ? [] : [named('action', action)]),
   ...(accessToken === undefined ? [] : [named('access_token', accessToken)]),
   ...(actorGroup === undefined ? [] : [named('actor_group', actorGroup)]),
   ...(subresource === undefined ? [] : [named('subresource', subresource)]),
@@ -31,14 +32,17 @@ export const furtherValuesOf = ({ accessToken, actorGroup, subresource, text = '
 
 /** Returns the values of an event. The words are those of texts that each user who sees the event sees. */
 export function furtherValuesIn({ actor, requester, event, verb, resource, namespace, name, rest }: Row): string[] {
-  const { accessToken, groups = [], subresource, impersonatedUser, reason, access, members, connection } = restOf(rest);
+  const { accessToken, action, grant, groups = [], subresource, ...others } = restOf(rest);
+  const { impersonatedUser, reason, access, members, connection } = others;
   const texts = [
     ...[actor, requester, event, verb, resource, namespace, name].map(restored),
     ...[impersonatedUser?.username, subresource, reason, access?.role, access?.policy, connection?.container],
+    ...[action, grant?.role, ...(grant?.subjects ?? [])],
     ...(members?.names ?? []),
     ...(connection?.command ?? []),
   ];
   return [
+    ...(action === undefined ? [] : [named('action', action)]),
     ...(accessToken === undefined ? [] : [named('access_token', accessToken)]),
     ...groups.map((group) => named('actor_group', group)),
     ...(subresource === undefined ? [] : [named('subresource', subresource)]),

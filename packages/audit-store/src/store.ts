@@ -27,6 +27,7 @@ const values = z.strictObject({
 /** Conditions that all hold. Each value is compared as it is. An unknown condition is refused: ignoring it would show more events. */
 export const auditFilter = values.extend({
   accessToken: equal().describe('Access token with which it was done.'),
+  action: equal().describe('Action that an event tells.'),
   actorGroup: equal().describe('Group of the user who did it, at that time.'),
   subresource: equal(),
   text: equal().describe('Words that the event has, in any case and order.'),

@@ -81,7 +81,7 @@ export interface Tables {
 }
 
 /** Members of an event without a column. */
-type Rest = Pick<AuditEvent, 'access' | 'accessToken' | 'connection' | 'impersonatedUser' | 'members' | 'reason'> &
+type Rest = Pick<AuditEvent, 'access' | 'accessToken' | 'action' | 'connection' | 'grant' | 'impersonatedUser' | 'members' | 'reason'> &
   Pick<NonNullable<AuditEvent['user']>, 'uid' | 'groups'> &
   Pick<AuditEvent['objectRef'], 'subresource'> &
   Record<string, unknown>;

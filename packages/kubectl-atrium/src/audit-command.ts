@@ -16,6 +16,7 @@ export function addAuditCommand({ program, withConsole, sessionOf, terminal }: P
     .option('--token <id>', 'access token with which it was done')
     .option('--session <name>', 'session in which it was done')
     .option('--verb <verb>', 'verb, such as delete')
+    .option('--action <action>', 'action, such as restart, scale, cordon or grant')
     .option('--object <object>', 'resource and name, such as deploy/storefront, or the resource alone')
     .option('--subresource <name>', 'subresource, such as exec or scale')
     .option('--text <words>', 'words of the event, such as those of a command')

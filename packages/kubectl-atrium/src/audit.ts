@@ -15,6 +15,7 @@ export interface AuditOptions {
   token?: string;
   session?: string;
   verb?: string;
+  action?: string;
   /** Resource and name, such as `deploy/storefront`, or the resource alone. */
   object?: string;
   subresource?: string;
@@ -32,6 +33,7 @@ const eventSchema = z.looseObject({
   auditID: z.string(),
   verb: z.string(),
   event: z.optional(z.string()),
+  action: z.optional(z.string()),
   outcome: z.string(),
   user: z.optional(z.looseObject({ username: z.string() })),
   impersonatedUser: z.optional(z.looseObject({ username: z.string() })),
@@ -172,7 +174,8 @@ const rowOf = ({
   user,
   impersonatedUser,
   verb,
-  event = verb,
+  action = verb,
+  event = action,
   objectRef,
   outcome,
   responseStatus,
@@ -192,7 +195,7 @@ const objectOf = ({ apiGroup, resource, subresource, name }: Event['objectRef'])
   [apiGroup === '' ? resource : `${resource}.${apiGroup}`, name, subresource].filter(Boolean).join('/');
 
 async function questionOf(
-  { namespace, who, group, token, session, verb, object, subresource, text, since, failed, context }: AuditOptions,
+  { namespace, who, group, token, session, verb, action, object, subresource, text, since, failed, context }: AuditOptions,
   { terminal }: Session,
 ): Promise<Question> {
   const [type = '', name] = object?.split('/') ?? [];
@@ -207,6 +210,7 @@ async function questionOf(
     ...(subresource && { subresource }),
     ...(text && { text }),
     ...(verb && { verb }),
+    ...(action && { action }),
     ...(failed && { outcome: 'failure' }),
     ...(since !== undefined && { from: new Date(Date.now() - since * 1000).toISOString() }),
   };

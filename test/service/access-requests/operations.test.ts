@@ -156,6 +156,8 @@ describe('access requests', () => {
     expect((await access.end({ as: 'bob' }, request)).status).to.equal(409);
     expect((await access.end({ as: 'viewer' }, request)).status).to.equal(404);
     expect((await access.end({ as: 'alice' }, request)).body.status).to.include({ phase: 'Withdrawn' });
+    const events = server.auditLines.map((line) => JSON.parse(line)).filter(({ target }) => target === request.metadata.name);
+    expect(events.at(-1)).to.include({ audit: 'AccessEnded', reason: 'Withdrawn' });
     expect((await access.decide({ as: 'bob' }, request)).status).to.equal(409);
   });
 

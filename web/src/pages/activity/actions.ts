@@ -11,7 +11,7 @@ const ofSubresource = {
   scale: 'scale',
   status: 'status',
   token: 'token',
-  approval: 'approve',
+  approval: 'decide',
 } as const;
 
 const ofVerb = {
@@ -29,9 +29,26 @@ const bindings = ['rolebindings', 'clusterrolebindings'];
 
 export type Action = (typeof ofSubresource)[keyof typeof ofSubresource] | (typeof ofVerb)[keyof typeof ofVerb] | 'bind';
 
+/** Actions that the bodies of writes tell. */
+const ofBody = [
+  'annotate',
+  'approve',
+  'cordon',
+  'deny',
+  'grant',
+  'label',
+  'pause',
+  'restart',
+  'resume',
+  'scale',
+  'suspend',
+  'uncordon',
+] as const;
+
 const ofService = [
   'AccessDecided.Approved',
   'AccessDecided.Denied',
+  'AccessEnded.Withdrawn',
   'AccessEnded',
   'AccessGranted',
   'AccessRefused',
@@ -78,6 +95,10 @@ export function actionOf({ verb, objectRef: { resource, subresource = '' } }: Au
   if (verb === 'create' && bindings.includes(resource)) return 'bind';
   return has(ofVerb, verb) ? ofVerb[verb] : undefined;
 }
+
+/** Returns what a write did, where its event tells more than the verb. */
+export const toldAction = (event: AuditEvent): (typeof ofBody)[number] | undefined =>
+  hadEffect(event) ? ofBody.find((action) => action === event.action) : undefined;
 
 /** Reports whether the request had an effect: refusals, failures and dry runs had none. */
 export const hadEffect = ({ outcome, dryRun }: AuditEvent): boolean => outcome === 'success' && dryRun !== true;

@@ -3,7 +3,7 @@ import { type ComponentChildren, Fragment } from 'preact';
 import { type Kind, pageOf } from '../../api/kinds';
 import { href } from '../../app/router';
 import { type Key, t } from '../../text/text';
-import { type AuditEvent, actionOf, hadEffect, serviceActionOf } from './actions';
+import { type AuditEvent, actionOf, hadEffect, serviceActionOf, toldAction } from './actions';
 
 /** Begin and end of a place in a text. No text of a language has these characters. */
 const [open, close] = ['\u{E000}', '\u{E001}'];
@@ -33,7 +33,18 @@ export function Sentence({ event, kinds, isAtObject = false }: SentenceProps) {
     const { requester, role } = event.access ?? {};
     return textWith(`activity.service.${told}`, { who, what, requester: <bdi>{requester}</bdi>, role: <bdi>{role}</bdi> });
   }
-  const action = actionOf(event);
+  const done = toldAction(event);
+  if (done === 'grant' && event.grant) {
+    const { role, subjects } = event.grant;
+    return textWith('activity.grant', {
+      who,
+      what,
+      role: <bdi>{nameIn(role)}</bdi>,
+      subjects: <bdi>{subjects.map(nameIn).join(', ')}</bdi>,
+    });
+  }
+  if (done !== undefined && done !== 'grant' && done !== 'scale') return textWith(`activity.${done}`, { who, what });
+  const action = done === 'scale' ? 'scale' : actionOf(event);
   if (action === undefined && event.event !== undefined) return textWith('activity.event', { event: <code>{event.event}</code>, what });
   if (action === undefined) return textWith('activity.other', { who, verb: <code>{verb}</code>, what });
   if (!hadEffect(event)) return textWith(`activity.tried.${action}`, { who, what });
@@ -42,6 +53,9 @@ export function Sentence({ event, kinds, isAtObject = false }: SentenceProps) {
   if (to === undefined) return textWith('activity.change', { who, what });
   return from === undefined ? textWith('activity.scaleTo', { who, what, to }) : textWith('activity.scale', { who, what, from, to });
 }
+
+/** Returns the name in `Kind/name` or `Kind/namespace/name`. */
+const nameIn = (place: string): string => place.slice(place.indexOf('/') + 1);
 
 function Actor({ of: { user, impersonatedUser } }: { of: AuditEvent }) {
   const who = user ? <ActorLink name={user.username} /> : 'Atrium';

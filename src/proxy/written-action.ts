@@ -1,0 +1,137 @@
+/** Actions of writes, which their bodies tell. A body that does anything else, too, tells nothing: an event must not hide a change. */
+import type { AuditEvent } from '@atrium/audit-store/event.ts';
+import type { TargetResource } from '@atrium/kubernetes/request-target.ts';
+import { jsonPatchType, mergePatchTypes } from '@atrium/objects/json-patch.ts';
+import { z } from 'zod';
+
+/** Verb and object of a request. */
+type About = { verb: string } & TargetResource;
+
+/** Facts of an event that the body of its request tells. */
+export type Told = Pick<AuditEvent, 'action' | 'changes' | 'grant'>;
+
+type Path = readonly string[];
+
+/** A field that a patch sets, or removes with null. */
+interface Field {
+  path: Path;
+  value: unknown;
+}
+
+interface Rule {
+  action: string;
+  /** Undefined for all resources. */
+  of?: readonly string[];
+  sets: (field: Field) => boolean;
+}
+
+/** Fields that name the object, and change nothing. */
+const identity = ['apiVersion', 'kind', 'metadata.name', 'metadata.namespace', 'metadata.uid', 'metadata.resourceVersion'];
+/** Depth of the longest path of a rule. */
+const maxDepth = 6;
+/** Subjects of a binding that an event names. */
+const maxSubjects = 16;
+
+const scaled = ['deployments.apps', 'statefulsets.apps', 'replicasets.apps', 'replicationcontrollers'];
+const suspended = ['cronjobs.batch', 'jobs.batch'];
+const bindings = [
+  'rolebindings.rbac.authorization.k8s.io',
+  'clusterrolebindings.rbac.authorization.k8s.io',
+  'userbindings.auth.platform.io',
+];
+const certificateRequests = 'certificatesigningrequests.certificates.k8s.io';
+
+const at =
+  (...path: string[]) =>
+  (field: Field): boolean =>
+    field.path.length === path.length && isBelow(...path)(field);
+const isBelow =
+  (...path: string[]) =>
+  (field: Field): boolean =>
+    path.every((name, index) => field.path[index] === name);
+const isOff = (value: unknown): boolean => value === false || value === null;
+
+const restarted = at('spec', 'template', 'metadata', 'annotations', 'kubectl.kubernetes.io/restartedAt');
+
+/** The closed set of the actions of patches. */
+const rules: readonly Rule[] = [
+  { action: 'label', sets: isBelow('metadata', 'labels') },
+  { action: 'annotate', sets: isBelow('metadata', 'annotations') },
+  {
+    action: 'restart',
+    of: ['deployments.apps', 'statefulsets.apps', 'daemonsets.apps'],
+    sets: (field) => restarted(field) && typeof field.value === 'string',
+  },
+  { action: 'scale', of: scaled, sets: (field) => at('spec', 'replicas')(field) && Number.isInteger(field.value) },
+  { action: 'pause', of: ['deployments.apps'], sets: (field) => at('spec', 'paused')(field) && field.value === true },
+  { action: 'resume', of: ['deployments.apps'], sets: (field) => at('spec', 'paused')(field) && isOff(field.value) },
+  { action: 'suspend', of: suspended, sets: (field) => at('spec', 'suspend')(field) && field.value === true },
+  { action: 'resume', of: suspended, sets: (field) => at('spec', 'suspend')(field) && isOff(field.value) },
+  { action: 'cordon', of: ['nodes'], sets: (field) => at('spec', 'unschedulable')(field) && field.value === true },
+  { action: 'uncordon', of: ['nodes'], sets: (field) => at('spec', 'unschedulable')(field) && isOff(field.value) },
+];
+
+const resourceOf = ({ group, resource }: About): string => (group === '' ? resource : `${resource}.${group}`);
+
+const isGrant = (about: About): boolean => about.verb === 'create' && about.subresource === '' && bindings.includes(resourceOf(about));
+const isApproval = (about: About): boolean => about.subresource === 'approval' && resourceOf(about) === certificateRequests;
+
+/** Reports whether the body of a request may tell a fact. */
+export const mayTell = (about: About): boolean =>
+  (about.verb === 'patch' && about.subresource === '' && about.name !== '') || isGrant(about) || isApproval(about);
+
+/** Returns the facts that a body tells. */
+export function toldBy(about: About, mediaType: string, body: unknown): Told {
+  if (isGrant(about)) return grantIn(body);
+  if (isApproval(about)) return decisionIn(body);
+  const fields = fieldsOf(mediaType, body).filter(({ path }) => !identity.includes(path.join('.')));
+  const rule = rules.find(({ of, sets }) => (of?.includes(resourceOf(about)) ?? true) && fields.length > 0 && fields.every(sets));
+  if (rule?.action !== 'scale') return rule ? { action: rule.action } : {};
+  return { action: 'scale', changes: [{ field: 'spec.replicas', to: Number(fields[0]?.value) }] };
+}
+
+const operations = z.array(z.object({ op: z.string(), path: z.string(), value: z.unknown() }));
+
+/** Returns the fields that a patch changes. */
+function fieldsOf(mediaType: string, body: unknown): Field[] {
+  if (mergePatchTypes.some((type) => type === mediaType)) return fieldsIn(body);
+  if (mediaType !== jsonPatchType) return [];
+  return (operations.safeParse(body).data ?? [])
+    .filter(({ op }) => op !== 'test')
+    .map(({ op, path, value }) => ({
+      path: ['add', 'replace', 'remove'].includes(op) ? path.split('/').slice(1).map(unescaped) : [],
+      value: op === 'remove' ? null : value,
+    }));
+}
+
+/** @see RFC 6901 */
+const unescaped = (token: string): string => token.replaceAll('~1', '/').replaceAll('~0', '~');
+
+function fieldsIn(value: unknown, path: Path = []): Field[] {
+  if (value === null || typeof value !== 'object' || Array.isArray(value) || path.length === maxDepth) return [{ path, value }];
+  const members = Object.entries(value);
+  return members.length === 0 ? [{ path, value }] : members.flatMap(([name, member]) => fieldsIn(member, [...path, name]));
+}
+
+const subject = z.object({ kind: z.string(), name: z.string(), namespace: z.string().optional() });
+const roleBinding = z.object({ roleRef: z.object({ kind: z.string(), name: z.string() }), subjects: z.array(subject).default([]) });
+const userBinding = z.object({ spec: z.object({ roleRef: z.string(), subjects: z.array(subject) }) });
+
+function grantIn(body: unknown): Told {
+  const [rbac, own] = [roleBinding.safeParse(body).data, userBinding.safeParse(body).data?.spec];
+  const role = rbac ? `${rbac.roleRef.kind}/${rbac.roleRef.name}` : own && `ClusterRole/${own.roleRef}`;
+  if (role === undefined) return { action: 'grant' };
+  const subjects = (rbac?.subjects ?? own?.subjects ?? [])
+    .slice(0, maxSubjects)
+    .map(({ kind, name, namespace }) => [kind, ...(namespace ? [namespace] : []), name].join('/'));
+  return { action: 'grant', grant: { role, subjects } };
+}
+
+const certificateRequest = z.object({ status: z.object({ conditions: z.array(z.object({ type: z.string() })) }) });
+
+function decisionIn(body: unknown): Told {
+  const { conditions = [] } = certificateRequest.safeParse(body).data?.status ?? {};
+  const types = conditions.map(({ type }) => type).filter((type) => type === 'Approved' || type === 'Denied');
+  if (types.length !== 1) return {};
+  return { action: types[0] === 'Approved' ? 'approve' : 'deny' };
+}
