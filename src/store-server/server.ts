@@ -16,6 +16,7 @@ import { scrapeOperation } from '../meta/about.ts';
 import { reportCertificate } from '../meta/metrics.ts';
 import { apiServerOperation } from './api-server-routes.ts';
 import { StoreCallers } from './callers.ts';
+import { IndexProgress } from './index-progress.ts';
 import { LogExport } from './log-export.ts';
 import { ReportedStore } from './reported-store.ts';
 import { storeOperations } from './routes.ts';
@@ -37,6 +38,7 @@ export class StoreServer {
   readonly #apiServer: KubernetesClient;
   readonly #store: ReportedStore;
   readonly #retention: Retention;
+  readonly #index: IndexProgress;
   readonly #logs: LogExport | undefined;
   readonly #public: Listener;
   readonly #internal: Listener;
@@ -50,6 +52,7 @@ export class StoreServer {
     const { asService: client } = this.#apiServer;
     this.#retention = new Retention({ store, retention: auditStore.retention, client, metrics, log });
     this.#store = new ReportedStore(store, this.#retention, metrics);
+    this.#index = new IndexProgress(store, log);
     if (auditStore.otlp !== undefined) {
       const logs = new LogExport({ store, settings: auditStore.otlp, version: packageJson.version, metrics, log });
       this.#health.add({ name: 'otlp', critical: false, failure: logs.failure });
@@ -58,6 +61,7 @@ export class StoreServer {
     const now = () => client.serverClock.now();
     const callers = new StoreCallers({ client, audience: storeAudience, accounts: auditStore.callers, metrics, now });
     this.#health.add({ name: 'store', critical: false, failure: this.#store.failure });
+    this.#health.add({ name: 'index', critical: false, failure: this.#index.failure });
     this.#health.add({ name: 'size', critical: false, failure: this.#retention.shortage });
     this.#health.add({ name: 'kubernetes', critical: false, failure: () => this.#apiServer.failure() });
     reportCertificate(metrics, 'server', () => this.#public.certificate);
@@ -87,6 +91,7 @@ export class StoreServer {
   }
 
   async start(): Promise<{ port: number; metricsPort: number }> {
+    await this.#index.start();
     const metricsPort = await this.#internal.start();
     const port = await this.#public.start();
     this.#logs?.start();
@@ -100,6 +105,7 @@ export class StoreServer {
     const cutConnections = await this.#public.stop(this.#graceMs);
     await this.#internal.stop(0);
     await this.#logs?.stop();
+    await this.#index.stop();
     await this.#retention.stop();
     await this.#apiServer.close();
     await this.#store.stop();

@@ -1,7 +1,7 @@
 import { Kysely, PostgresDialect, sql } from 'kysely';
 import { Pool, type PoolConfig, types } from 'pg';
 import { migrate } from './migrations.ts';
-import { type EventDatabase, indexEvents } from './queries.ts';
+import { type EventDatabase, readIndex } from './queries.ts';
 import { usualSegmentSize } from './segments.ts';
 import { SqlStore } from './sql-store.ts';
 import type { Tables } from './tables.ts';
@@ -44,10 +44,11 @@ export class PostgresStore extends SqlStore {
           replace(current_setting('synchronous_commit'), 'off', 'on'), true)`.execute(transaction),
       segmentSize,
       indexed: 0,
+      isIndexing: false,
     };
     try {
       await migrate(db, { bigint: 'bigint', bytes: 'bytea' });
-      await indexEvents(opened);
+      await readIndex(opened);
     } catch (error) {
       await db.destroy();
       throw error;

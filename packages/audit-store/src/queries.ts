@@ -1,9 +1,10 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Kysely, Transaction } from 'kysely';
 import { firstHash, hashOf } from './chain.ts';
 import { hasAll } from './conditions.ts';
 import type { AuditEvent } from './event.ts';
 import { withFurtherValues } from './further-values.ts';
-import { asksForValue, makeSegment, probableEvents } from './segments.ts';
+import { asksForValue, lastOfSegments, makeSegment, probableEvents } from './segments.ts';
 import type { AuditFilter, AuditPage, AuditPlace } from './store.ts';
 import { eventOf, membersOf, rowOf, stored, type Tables } from './tables.ts';
 
@@ -16,6 +17,8 @@ export interface EventDatabase {
   segmentSize: number;
   /** Number through which events are known to be in segments, or removed. */
   indexed: number;
+  /** True while `indexEvents` has segments of earlier events to make. Appends make none then, because one would make them all. */
+  isIndexing: boolean;
   /** Returns the bytes in use. */
   bytes?(): number;
 }
@@ -71,23 +74,37 @@ export async function replaceNumbers({ db, begin }: EventDatabase, table: 'check
 async function makeSegments(
   transaction: Transaction<Tables>,
   newest: number,
-  { indexed, segmentSize }: Pick<EventDatabase, 'indexed' | 'segmentSize'>,
+  { indexed, segmentSize, isIndexing }: Pick<EventDatabase, 'indexed' | 'segmentSize' | 'isIndexing'>,
 ): Promise<number> {
-  if (newest - indexed < segmentSize) return indexed;
+  if (isIndexing || newest - indexed < segmentSize) return indexed;
   const made = await makeSegment(transaction, newest, segmentSize);
-  return made === indexed ? indexed : await makeSegments(transaction, newest, { indexed: made, segmentSize });
+  return made === indexed ? indexed : await makeSegments(transaction, newest, { indexed: made, segmentSize, isIndexing });
 }
 
-/** Makes the segments of events from before there were segments, each in a transaction of its own. */
-export async function indexEvents(database: EventDatabase): Promise<void> {
+/** Finds out whether segments are missing. A step of the schema may have removed them, and a process may have ended while it made them. */
+export async function readIndex(database: EventDatabase): Promise<void> {
+  const { db, segmentSize } = database;
+  const oldest = await db.selectFrom('events').select('sequence').orderBy('sequence').limit(1).executeTakeFirst();
+  database.indexed = Math.max(await lastOfSegments(db), (oldest?.sequence ?? 1) - 1);
+  database.isIndexing = (await unindexed(database)) >= segmentSize;
+}
+
+/** Returns the number of events after the last segment. */
+export const unindexed = async ({ db, indexed }: EventDatabase): Promise<number> => ((await newestEvent(db))?.sequence ?? 0) - indexed;
+
+/** Makes the missing segments, each in a transaction of its own. Other calls have their turn in between. */
+export async function indexEvents(database: EventDatabase, isStopped: () => boolean): Promise<void> {
   const { db, begin, segmentSize } = database;
   const makeNext = async (transaction: Transaction<Tables>) => {
     await begin(transaction);
     return await makeSegment(transaction, (await newestEvent(transaction))?.sequence ?? 0, segmentSize);
   };
-  for (let before = -1; before !== database.indexed; ) {
-    before = database.indexed;
+  while (database.isIndexing && !isStopped()) {
+    const before = database.indexed;
     database.indexed = await db.transaction().execute(makeNext);
+    database.isIndexing = database.indexed !== before;
+    // SQLite answers within a turn of the event loop.
+    await nextTurn();
   }
 }
 

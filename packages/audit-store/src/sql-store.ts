@@ -1,8 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { countEvents } from './counts.ts';
 import type { AuditEvent } from './event.ts';
 import { exportedThrough, rememberExported } from './exports.ts';
 import { appendEvents, joinEvents, settleEvents } from './joins.ts';
-import { type EventDatabase, listEvents } from './queries.ts';
+import { type EventDatabase, indexEvents, listEvents, unindexed } from './queries.ts';
 import type { Recording, RecordingPage, RecordingPart, RecordingStep, RecordingStore } from './recording.ts';
 import { deleteRecordings, expireRecordings, getRecording, keepStep, listRecordings, readParts } from './recordings.ts';
 import { chainedEvents, expiredKept, proposeCheckpoints, removeSlice } from './retention.ts';
@@ -14,18 +15,24 @@ import type {
   AuditRetention,
   AuditStore,
   ChainPart,
+  IndexState,
   Joined,
   Proposal,
   RecordingRetention,
 } from './store.ts';
 
-/** Events in a database that kysely speaks to. */
+const retryMs = 5_000;
+
+/** Events in a database that kysely speaks to. The segments that it lacks are made while it takes and answers calls. */
 export class SqlStore implements AuditDatabase {
   readonly #opened: EventDatabase;
-  #isStopped = false;
+  readonly #stopping = new AbortController();
+  readonly #indexing: Promise<void>;
+  #indexFailure: string | undefined;
 
   constructor(database: EventDatabase) {
     this.#opened = database;
+    this.#indexing = this.#index();
   }
 
   async append(events: readonly AuditEvent[]): Promise<void> {
@@ -68,6 +75,11 @@ export class SqlStore implements AuditDatabase {
     return this.#database.bytes?.();
   }
 
+  async indexing(): Promise<IndexState> {
+    const database = this.#database;
+    return { left: database.isIndexing ? await unindexed(database) : 0, failure: this.#indexFailure };
+  }
+
   async exported(): Promise<number> {
     return await exportedThrough(this.#database.db);
   }
@@ -101,12 +113,27 @@ export class SqlStore implements AuditDatabase {
   }
 
   async stop(): Promise<void> {
-    this.#isStopped = true;
+    this.#stopping.abort();
+    await this.#indexing;
     await this.#opened.db.destroy();
   }
 
   get #database(): EventDatabase {
-    if (this.#isStopped) throw new Error('the audit store has stopped');
+    if (this.#stopping.signal.aborted) throw new Error('the audit store has stopped');
     return this.#opened;
+  }
+
+  async #index(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (this.#opened.isIndexing && !signal.aborted) {
+      try {
+        await indexEvents(this.#opened, () => signal.aborted);
+        this.#indexFailure = undefined;
+      } catch (error) {
+        // A full disk or a lost connection may end.
+        this.#indexFailure = error instanceof Error ? error.message : 'unknown error';
+        await sleep(retryMs, undefined, { signal }).catch(() => undefined);
+      }
+    }
   }
 }

@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { Kysely, SqliteDialect } from 'kysely';
 import { migrate } from './migrations.ts';
-import { type EventDatabase, indexEvents } from './queries.ts';
+import { type EventDatabase, readIndex } from './queries.ts';
 import { usualSegmentSize } from './segments.ts';
 import type { Tables } from './tables.ts';
 
@@ -49,7 +49,7 @@ export async function openSqlite(file: string, segmentSize = usualSegmentSize): 
     return Number(used.get()?.bytes) - recorded;
   };
   // This thread is the only writer.
-  const opened = { db, begin: async () => undefined, segmentSize, indexed: 0, bytes };
-  await indexEvents(opened);
+  const opened = { db, begin: async () => undefined, segmentSize, indexed: 0, isIndexing: false, bytes };
+  await readIndex(opened);
   return opened;
 }

@@ -10,6 +10,7 @@ import type {
   AuditRetention,
   AuditStore,
   ChainPart,
+  IndexState,
   Joined,
   Proposal,
   RecordingRetention,
@@ -95,6 +96,10 @@ export class SqliteStore implements AuditDatabase {
 
   bytes(): Promise<number | undefined> {
     return this.#call('bytes');
+  }
+
+  indexing(): Promise<IndexState> {
+    return this.#call('indexing');
   }
 
   exported(): Promise<number> {

@@ -159,6 +159,14 @@ export interface Joined {
   waiting: number;
 }
 
+/** State of the index, whose segments an update may have removed. */
+export interface IndexState {
+  /** Events that are not in segments yet; 0 once all segments are made. */
+  left: number;
+  /** Reason why the last attempt to make a segment failed. */
+  failure: string | undefined;
+}
+
 /** A store that owns its data: their chain, and their end. */
 export interface AuditDatabase extends AuditStore {
   /**
@@ -177,6 +185,7 @@ export interface AuditDatabase extends AuditStore {
   expired(retention: AuditRetention): Promise<number | undefined>;
   /** Returns the bytes that events and their index take; undefined where the database does not tell. Free space of a file and recordings are not counted. */
   bytes(): Promise<number | undefined>;
+  indexing(): Promise<IndexState>;
   /** Deletes a bounded number of the oldest events through a sequence, and returns their number: 0 at the end. */
   remove(through: number): Promise<number>;
   /** Returns the number through which events were exported; 0 before the first export. */

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -26,6 +28,37 @@ describe('the audit store in SQLite', () => {
     const through = await store.expired({ maxBytes: bytes / 2 });
     expect(await store.remove(through ?? 0)).to.equal(through);
     expect(await store.bytes()).to.be.below(bytes * 0.7);
+    await store.stop();
+    await rm(directory, { recursive: true });
+  });
+
+  it('goes on with the segments that a killed process has made', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'atrium-audit-'));
+    const file = join(directory, 'audit.db');
+    const before = await SqliteStore.open(file, 1_000_000);
+    await before.append(Array.from({ length: 4_000 }, (_none, index) => anEvent({ auditID: `e${index}` })));
+    await before.stop();
+    const child = spawn(process.execPath, [join(import.meta.dirname, 'support/indexing-process.ts'), file, '16'], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const ended = once(child, 'exit');
+    const [line] = await once(child.stdout, 'data');
+    child.kill('SIGKILL');
+    await ended;
+    expect(`${line}`).to.equal('indexing\n');
+
+    const store = await SqliteStore.open(file, 16);
+    let { left } = await store.indexing();
+    expect(left).to.be.below(4_000);
+    while (left > 0) ({ left } = await store.indexing());
+    const found: string[] = [];
+    for (let page = await store.list({ actor: 'ada@example.com' }, { limit: 1_000 }); ; ) {
+      found.push(...page.events.map(({ auditID }) => auditID));
+      if (page.last === undefined) break;
+      page = await store.list({ actor: 'ada@example.com' }, { limit: 1_000, before: page.last });
+    }
+    expect(new Set(found).size).to.equal(4_000);
+    expect(found).to.have.length(4_000);
     await store.stop();
     await rm(directory, { recursive: true });
   });

@@ -312,7 +312,39 @@ export function itIsAnAuditStore(makeDatabase: () => Promise<TestDatabase>): voi
     it('finds events from before the index', async () => {
       await store.append(events);
       await openSmall();
+      await indexed();
       await expectAll(events);
+    });
+
+    /** Resolves when all segments are made. */
+    const indexed = async () => {
+      let left = -1;
+      while (left !== 0) ({ left } = await store.indexing());
+    };
+
+    it('takes and finds events while it makes the segments that an update has removed', async () => {
+      await store.append(events.slice(0, 140));
+      await openSmall();
+      await store.append(events.slice(140));
+      await expectAll(events);
+      await indexed();
+      await expectAll(events);
+    });
+
+    it('finds the same events among more than a statement reads', async () => {
+      // The segment would be larger than the number of events.
+      await store.stop();
+      store = await database.open(1_000_000);
+      const many = Array.from({ length: 17_000 }, (_, index) => at(-17_000 + index, { auditID: `m${index}`, user: { username: 'many' } }));
+      await store.append(many);
+      await store.append(events);
+      for (const filter of filters)
+        expect(await ids(filter, { limit: 200 }), JSON.stringify(filter)).to.deep.equal(
+          expected(events, filter).map(({ auditID }) => auditID),
+        );
+      expect(await ids({ actor: 'many', name: 'storefront' }, { limit: 2 })).to.deep.equal(['m16999', 'm16998']);
+      expect(await ids({ actor: 'many', to: timeOf(many[2] ?? at(0)) }, { limit: 5 })).to.deep.equal(['m1', 'm0']);
+      expect((await store.count({ actor: 'many' }, 'verb')).total).to.equal(17_000);
     });
 
     it('finds no removed events', async () => {
