@@ -86,6 +86,7 @@ describe('deploy/manifests', () => {
       accesspolicies: ['ap', 'platform-auth'],
       accessrequests: ['areq', 'platform-auth'],
       accesstokens: ['at', 'platform-auth'],
+      bindingreviews: ['brev', 'platform-auth'],
       consoleplugins: ['cp', 'platform-auth'],
       sessions: [undefined, 'platform-auth'],
       revokedtokens: [undefined, undefined],

@@ -29,6 +29,27 @@ const condition = { type: 'Ready', status: 'True', lastTransitionTime: early, re
 /** Every rule of docs/contract/resources.md, with accepted and refused objects. */
 export const shippedVerdicts: Verdicts[] = [
   {
+    plural: 'bindingreviews.auth.platform.io',
+    name: (serial) => `review-${serial}`,
+    valid: { namespace: 'shop' },
+    verdicts: [
+      { what: 'a review of a namespace' },
+      { what: 'a review of the cluster', spec: { namespace: null, cluster: true } },
+      { what: 'a review of both', spec: { cluster: true }, field: 'spec', text: 'about one namespace' },
+      { what: 'a review of nothing', spec: { namespace: null }, field: 'spec', text: 'about one namespace' },
+      { what: 'a review that is not of the cluster', spec: { namespace: null, cluster: false }, field: 'spec.cluster' },
+      { what: 'a namespace that is no DNS label', spec: { namespace: 'Shop' }, field: 'spec.namespace' },
+      { what: 'no time for answers', spec: { answerSeconds: 0 }, field: 'spec.answerSeconds' },
+      { what: 'a period', spec: { answerSeconds: 10, everySeconds: 11 } },
+      { what: 'a round before the end of the last one', spec: { everySeconds: 1209600 }, field: 'spec', text: 'after the one before' },
+      { what: 'an end of unanswered bindings', spec: { unanswered: 'End' } },
+      { what: 'another fate of unanswered bindings', spec: { unanswered: 'Ask' }, field: 'spec.unanswered' },
+      { what: 'another namespace later', update: { namespace: 'vault' }, field: 'spec.namespace', text: 'never changes' },
+      { what: 'the cluster later', update: { namespace: null, cluster: true }, field: 'spec', text: 'never changes' },
+      { what: 'another time for answers later', update: { answerSeconds: 10 } },
+    ],
+  },
+  {
     plural: 'users.auth.platform.io',
     name: (serial) => `user-${serial}`,
     valid: {
