@@ -37,6 +37,7 @@ const columns: Readonly<Record<string, (event: AuditEvent) => Cell>> = {
   role: ({ access, grant }) => access?.role ?? grant?.role,
   subjects: ({ grant }) => grant?.subjects.join(' '),
   until: ({ access }) => access?.until,
+  binding: ({ binding }) => binding,
   question: ({ question }) => question,
   sourceIPs: ({ sourceIPs }) => sourceIPs.join(' '),
   userAgent: ({ userAgent }) => userAgent,

@@ -1,5 +1,5 @@
 /** Members of an audit line that only some events have. */
-export type AuditField = 'actor' | 'target' | 'code' | 'reason' | 'issuer' | 'session' | 'members' | 'access' | 'question';
+export type AuditField = 'actor' | 'target' | 'code' | 'reason' | 'issuer' | 'session' | 'members' | 'access' | 'binding' | 'question';
 
 /** Verb, and a resource of auth.platform.io. */
 export type AuditAction = `${string} ${string}`;
@@ -153,6 +153,16 @@ export const auditEvents = {
     fields: ['actor', 'target', 'access'],
   },
   BreakGlassReviewed: { action: 'update accessrequests/review', when: 'An approver reviews break-glass.', fields: [...byCaller, 'access'] },
+  BindingReviewed: {
+    action: 'update bindingreviews/answers',
+    when: 'An owner keeps (`Kept`) or ends (`Ended`) a binding of a review, or the service ends it (`Unanswered`), without `actor`.',
+    fields: [...byUser, 'code', 'binding'],
+  },
+  BindingReviewReminded: {
+    action: 'update bindingreviews/status',
+    when: 'The service reminds owners of the open bindings of a review.',
+    fields: ['target'],
+  },
   SimulationRun: { action: 'create simulations', when: 'A caller simulates changes of roles.', fields: ['actor', 'code'] },
   ViewedAs: {
     action: 'impersonate users',

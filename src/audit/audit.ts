@@ -37,6 +37,8 @@ interface AuditFields {
   session: { path: string; bytesSent?: number; bytesReceived?: number };
   /** Members that were added or removed: their number, and the first names. */
   members: MemberChange;
+  /** Binding of a review, as `Kind/namespace/name`. */
+  binding: string;
   /** Conditions of a question about the audit, as a query. */
   question: string;
   /** Access that an AccessRequest is about. */
@@ -48,7 +50,7 @@ export type AuditEvent = Partial<AuditOrigin & AuditFields> & { audit: AuditName
 /** Event with the fields that `audit-events.ts` declares for its name, and no others. */
 type DeclaredEvent<Name extends AuditName> = AuditEvent & { audit: Name } & { [Field in Exclude<AuditField, FieldOf<Name>>]?: never };
 
-type WriteField = 'target' | 'reason' | 'members' | 'access';
+type WriteField = 'target' | 'reason' | 'members' | 'access' | 'binding';
 
 /** A write by a caller, with the fields that its name allows. The request has the others. */
 type WriteEvent<Name extends WriteAuditName> = { audit: Name; code: number } & Partial<Pick<AuditFields, WriteField>> & {
@@ -103,7 +105,23 @@ export class Audit {
 
   #write(event: AuditEvent): void {
     const { write, onEvent, events, keep, log, now } = this.#options;
-    const { audit, requestId, actor, source, userAgent, target, outcome, code, reason, issuer, session, members, access, question } = event;
+    const {
+      audit,
+      requestId,
+      actor,
+      source,
+      userAgent,
+      target,
+      outcome,
+      code,
+      reason,
+      issuer,
+      session,
+      members,
+      access,
+      binding,
+      question,
+    } = event;
     const time = now();
     const traceID = currentTraceID();
     const line = {
@@ -122,6 +140,7 @@ export class Audit {
       session,
       members,
       access,
+      binding,
       question,
     };
     onEvent?.(event);

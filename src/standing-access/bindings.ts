@@ -50,6 +50,11 @@ export async function standingBindings(
   return await sortInSlices(found, byOrder);
 }
 
+/** Returns the standing bindings of a namespace that name people, those of the cluster for ''. */
+export function* standingIn(context: ExplorerContext, namespace: string): Iterable<RoleBinding> {
+  for (const binding of context.services.rbac.bindingsIn(namespace)) if (isForGood(context, binding) && namesPeople(binding)) yield binding;
+}
+
 const noRules: readonly PolicyRule[] = [];
 
 function standing(

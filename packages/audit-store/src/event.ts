@@ -115,6 +115,7 @@ export const auditEvent = z
       .optional()
       .describe('Decision of the API server, and its reason, such as the binding that allowed the request.'),
     access: access.optional(),
+    binding: z.string().optional().describe('Binding of a review, as `Kind/namespace/name`.'),
     question: z
       .string()
       .optional()

@@ -9,6 +9,8 @@ const userBindingLabel = 'auth.platform.io/userbinding';
 export interface RoleBinding {
   readonly kind: 'RoleBinding' | 'ClusterRoleBinding';
   readonly name: string;
+  /** Missing in bindings that are not stored yet. */
+  readonly uid?: string;
   /** '' for a ClusterRoleBinding. */
   readonly namespace: string;
   readonly role: { readonly kind: 'Role' | 'ClusterRole'; readonly name: string };
@@ -47,6 +49,7 @@ export function roleBindingOf(
   return {
     kind,
     name: metadata.name,
+    uid: metadata.uid,
     namespace,
     role: { kind: role.kind === 'Role' ? 'Role' : 'ClusterRole', name: role.name ?? '' },
     ...(metadata.creationTimestamp && { creationTimestamp: metadata.creationTimestamp }),
