@@ -11,6 +11,7 @@ import { createActivity } from './activity/activity.ts';
 import { createAuditChain } from './audit-chain/audit-chain.ts';
 import { createLogins } from './authentication.ts';
 import { type Base, createBase, type ProcessContext } from './base.ts';
+import { createBindingReviews } from './binding-reviews/binding-reviews.ts';
 import { createBindings } from './bindings/bindings.ts';
 import { createCertificates } from './certificates/certificates.ts';
 import { mayEnrolBy } from './config/factors.ts';
@@ -145,6 +146,7 @@ export function createFeatures(context: ProcessContext): Features {
     createAccess(services),
     createExplorer(services, explorerNeeds),
     createStandingAccess(services, explorerNeeds, base.auditStore),
+    ...(config.features.accessRequests ? [createBindingReviews(services, explorerNeeds)] : []),
     namespaces ?? {},
     lists,
     createUsage(services, lists.service, context.earlierUsage),

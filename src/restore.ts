@@ -14,6 +14,7 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import { accessPolicyKind } from './access-requests/policy.ts';
 import { accessRequestKind } from './access-requests/request.ts';
+import { bindingReviewKind } from './binding-reviews/review.ts';
 import { userBindingKind } from './bindings/schema.ts';
 import type { Config } from './config/schema.ts';
 import { factorKind } from './factors/store.ts';
@@ -63,7 +64,7 @@ const leaseKind = { type: { group: 'coordination.k8s.io', version: 'v1', resourc
 /** Kinds in the order in which they are created: each names only objects of the lines before. */
 const order: readonly (readonly Restored[])[] = [
   [{ type: core('configmaps'), kind: 'ConfigMap', isNamespaced: true }, secretKind],
-  [{ ...userKind, keepsStatus: true }, groupKind, accessPolicyKind, { type: consolePluginType, kind: 'ConsolePlugin' }],
+  [{ ...userKind, keepsStatus: true }, groupKind, accessPolicyKind, bindingReviewKind, { type: consolePluginType, kind: 'ConsolePlugin' }],
   [{ ...accessRequestKind, keepsStatus: true }],
   [{ ...userBindingKind, keepsStatus: true }],
   [secretKind, { ...accessTokenKind, keepsStatus: true }, { ...factorKind, isNamespaced: true, keepsStatus: true }, revokedTokenKind],

@@ -16,6 +16,7 @@ export const serviceDescription: ServiceDescription = {
     groups: 'Groups of users: defined by the issuer, or local.',
     userbindings: 'Roles of users and groups: UserBindings, from which the service creates role bindings.',
     'access requests': 'Temporary access: policies, requests and decisions.',
+    'binding reviews': 'Reviews of bindings that hold for good, by their owners.',
     access: 'Access reviews: permissions of the caller, decided by the API server.',
     lists: 'Objects of the configured resources: filtered, sorted, counted and live.',
     usage: 'CPU and memory of pods, workloads, namespaces and nodes over time.',

@@ -39,6 +39,7 @@ const rules = {
     resources: [
       'auth.platform.io/userbindings',
       'auth.platform.io/accesspolicies',
+      'auth.platform.io/bindingreviews',
       'rbac.authorization.k8s.io/roles',
       'rbac.authorization.k8s.io/rolebindings',
       'rbac.authorization.k8s.io/clusterroles',

@@ -117,6 +117,15 @@ const guarded = [
   { method: 'GET', path: '/auth/v1/accesspolicies', stranger: 200 },
   { method: 'GET', path: '/auth/v1/accesspolicies/a-policy', stranger: 404 },
   { method: 'GET', path: '/auth/v1/accesspolicies/a-policy/namespaces', stranger: 404 },
+  { method: 'GET', path: '/auth/v1/bindingreviews', stranger: 200 },
+  { method: 'GET', path: '/auth/v1/bindingreviews/a-review', stranger: 404 },
+  { method: 'GET', path: '/auth/v1/bindingreviews/a-review/bindings', stranger: 404 },
+  {
+    method: 'POST',
+    path: '/auth/v1/bindingreviews/a-review/answers',
+    body: { name: 'a-binding', version: '', decision: 'Keep' },
+    stranger: 404,
+  },
   { method: 'GET', path: '/auth/v1/accessrequests', stranger: 200 },
   { method: 'POST', path: '/auth/v1/accessrequests?dryRun=All', body: newRequest, stranger: 403 },
   { method: 'GET', path: '/auth/v1/accessrequests/options?verb=get&resource=pods', stranger: 200 },
@@ -212,7 +221,7 @@ describe('the guard of an operation', () => {
     const tried = new Set(
       guarded.map(
         ({ method, path }) =>
-          `${method} ${path.replace(jane, '{name}').replace('a-token', '{id}').replace(factor, '{id}').replace(linkedAccount, '{id}').replace('an-event', '{id}').replace('a-recording', '{id}').replace(session, '{name}').replace('a-policy', '{name}').replace(accessRequest, '{name}').replace(listed, '{group}/{version}/{resource}').replace('namespaces/default', 'namespaces/{namespace}').replace('pods/a-pod', '{resource}/{name}').replace('a-node', '{name}').replace(/\?.*/, '')}`,
+          `${method} ${path.replace(jane, '{name}').replace('a-token', '{id}').replace(factor, '{id}').replace(linkedAccount, '{id}').replace('an-event', '{id}').replace('a-recording', '{id}').replace('a-review', '{name}').replace(session, '{name}').replace('a-policy', '{name}').replace(accessRequest, '{name}').replace(listed, '{group}/{version}/{resource}').replace('namespaces/default', 'namespaces/{namespace}').replace('pods/a-pod', '{resource}/{name}').replace('a-node', '{name}').replace(/\?.*/, '')}`,
       ),
     );
 

@@ -16,6 +16,7 @@ const allowed: ImportTable = {
     values: [
       'authentication.ts',
       'base.ts',
+      'binding-reviews',
       'standing-access',
       'activity',
       'audit-chain',
@@ -45,6 +46,7 @@ const allowed: ImportTable = {
   },
   'restore.ts': {
     values: [
+      'binding-reviews',
       'access-requests',
       'bindings',
       'factors',
@@ -81,6 +83,22 @@ const allowed: ImportTable = {
   'base.ts': {
     values: ['access', 'directory', 'access-requests', 'bindings', 'groups', 'users', 'keys', 'kubernetes', 'audit', 'http', 'config'],
     types: ['plugins', 'usage', 'services.ts', 'audit-store'],
+  },
+  'binding-reviews': {
+    values: [
+      'standing-access',
+      'explorer',
+      'access',
+      'bindings',
+      'users',
+      'collection',
+      'lists',
+      'kubernetes',
+      'step-up',
+      'http',
+      'objects',
+    ],
+    types: ['services.ts'],
   },
   'standing-access': {
     values: ['activity', 'explorer', 'access', 'lists', 'kubernetes', 'audit-store', 'http', 'objects'],
@@ -185,7 +203,7 @@ const importsOperations = (file: string) =>
 
 /** Resources without standard operations, which have no definition: `routes.ts` of each room says why. */
 const notStandard = ['factors', 'certificates'];
-const resourceRooms = ['users', 'groups', 'bindings', 'tokens', 'sessions', 'access-requests', ...notStandard];
+const resourceRooms = ['users', 'groups', 'bindings', 'tokens', 'sessions', 'access-requests', 'binding-reviews', ...notStandard];
 
 describe('the rooms of resources', () => {
   for (const name of resourceRooms)

@@ -48,6 +48,7 @@ describe('names that the last release reads', () => {
       'atrium-administrators',
       'atrium-audit',
       'atrium-audit-store',
+      'atrium-binding-reviews',
       'atrium-certificates',
       'atrium-first-admin',
       'atrium-group-states',

@@ -5,6 +5,7 @@ import { startEmbeddedLogin } from '../../support/embedded-login.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { clusterRoleBinding } from '../../support/grants.ts';
 import { aPolicy, user } from '../access-requests/support.ts';
+import { aReview } from '../binding-reviews/support.ts';
 import { configMap, publicLabel } from '../console/objects.ts';
 import { Described, type DescribedOperation } from './described.ts';
 
@@ -103,6 +104,11 @@ describe('the service, by its OpenAPI document', () => {
     const { body } = await service.logIn(email, password, '?token_storage=local');
     ({ access_token: token, refresh_token: refreshToken } = logIn.parse(JSON.parse(body)).ext.token);
     parameters.GetAccessRequest = { name: await anAccessRequest() };
+    await service.admin.apply(aReview(jane));
+    await eventually(
+      () => service.request(`/auth/v1/bindingreviews/${jane}`, { headers: { authorization: `Bearer ${token}` } }),
+      ({ status }) => status === 200,
+    );
   });
 
   /** Asks for a role of a policy, whose name is that of the other parameters. @returns the name of the request */

@@ -13,7 +13,8 @@ const lost: Readonly<Record<string, readonly string[]>> = {
   accessRequests: [
     ...each('list watch', 'accesspolicies.auth.platform.io'),
     ...each('get list watch create delete', 'accessrequests.auth.platform.io'),
-    ...['accesspolicies', 'accessrequests'].map((resource) => `patch ${resource}.auth.platform.io/status`),
+    ...each('get list watch', 'bindingreviews.auth.platform.io'),
+    ...['accesspolicies', 'accessrequests', 'bindingreviews'].map((resource) => `patch ${resource}.auth.platform.io/status`),
     'create userbindings.auth.platform.io',
     ...['validatingadmissionpolicies', 'validatingadmissionpolicybindings'].flatMap((resource) =>
       ['accesspolicies', 'accessrequests', 'userbindings'].map(
@@ -21,6 +22,7 @@ const lost: Readonly<Record<string, readonly string[]>> = {
       ),
     ),
     ...lease('atrium-access-requests'),
+    ...lease('atrium-binding-reviews'),
   ],
   accessTokens: [
     ...each('list watch create delete', 'accesstokens.auth.platform.io'),

@@ -1,0 +1,146 @@
+/** Answers of owners about bindings. The rights of the owner decide: to keep a binding takes the right to change it. */
+import type { Caller } from '@atrium/http/caller.ts';
+import { timestamp } from '@atrium/kubernetes/clock.ts';
+import { roleBindingOf } from '@atrium/kubernetes/rbac/role-bindings.ts';
+import { CallerResource } from '@atrium/kubernetes/resource-client.ts';
+import { retryOnConflict } from '@atrium/kubernetes/retry.ts';
+import { conflict, notFound, StatusError } from '@atrium/objects/status.ts';
+import { bindingWrites } from '../bindings/definition.ts';
+import { managedKind } from '../bindings/role-binding.ts';
+import { requireNoAccessToken, requireRecentLogin } from '../step-up/sensitive-writes.ts';
+import type { ReviewContext } from './context.ts';
+import { type Answer, bindingReviewResource, maxAnswers, type NewAnswer, type ReviewRow } from './review.ts';
+import { ownershipOf, type Reviewed, reviewedBindings, versionOf } from './reviewed.ts';
+import { readReview, writeReview } from './status-writer.ts';
+import { requireVisible, rightIn } from './strategy.ts';
+
+/** Each conflict is the answer of another owner, or a write of the leader. */
+const bounds = { attempts: 20, pauseMs: 50 };
+
+interface Given {
+  readonly name: string;
+  readonly body: NewAnswer;
+  /** Called once the answer has taken effect, also if the status cannot be written. */
+  readonly onAnswered: (row: ReviewRow, reviewed: Reviewed, answer: Answer) => void;
+}
+
+/**
+ * Keeps or ends a binding of a review, with the rights of the caller.
+ *
+ * @throws StatusError 401, 403, 404, 409, 503, 504; UpstreamError in the words of the API server
+ */
+export async function answerReview(
+  context: ReviewContext,
+  { name, body, onAnswered }: Given,
+  caller: Caller,
+  signal: AbortSignal,
+): Promise<ReviewRow> {
+  const { services } = context;
+  requireNoAccessToken('accessDecisions', caller);
+  services.rbac.requireRecent();
+  await context.reviews.lister.whenReady(signal);
+  const row = await requireVisible(context, await readReview(context, name, signal), { name, caller }, signal);
+  const reviewed = await requireReviewed(context, row, body);
+  const ownership = ownershipOf(context, reviewed.binding, caller);
+  if (body.decision === 'Keep') await requireKeeper(context, reviewed, { caller, ownership }, signal);
+  else await endBinding(context, reviewed, caller, signal);
+  const answer: Answer = {
+    ...{ name: body.name, version: body.version, decision: body.decision === 'Keep' ? 'Kept' : 'Ended' },
+    by: caller.identity.name,
+    ...(ownership !== undefined && { isOwn: true }),
+    time: timestamp(services.now()),
+  };
+  if (answer.decision === 'Ended') onAnswered(row, reviewed, answer);
+  const written = await addAnswer(context, row, answer, signal);
+  if (answer.decision !== 'Ended') onAnswered(row, reviewed, answer);
+  return written;
+}
+
+/** Returns the binding as the caller saw it. @throws StatusError 404, 409 */
+async function requireReviewed(context: ReviewContext, row: ReviewRow, { name, version }: NewAnswer): Promise<Reviewed> {
+  if (row.status.round === undefined) throw refused(row, 'the review has not begun');
+  const all = await reviewedBindings(context, row);
+  if (all.length > maxAnswers) throw refused(row, `the review is about more than ${maxAnswers} bindings`);
+  const reviewed = all.find(({ binding }) => binding.name === name);
+  if (reviewed === undefined) throw notFound(managedKind(row.place).type, name);
+  if (reviewed.version !== version) throw changed(row, name);
+  return reviewed;
+}
+
+interface Keeper {
+  caller: Caller;
+  ownership: 'user' | 'group' | undefined;
+}
+
+/** @throws StatusError 401, 403, 503, 504 */
+async function requireKeeper(
+  { services: { access, config, now } }: ReviewContext,
+  { binding: { namespace, name } }: Reviewed,
+  { caller, ownership }: Keeper,
+  signal: AbortSignal,
+): Promise<void> {
+  await access.require(caller, rightIn(namespace, 'update', name), signal);
+  if (ownership === 'user') {
+    const message = 'a binding that names you is kept by another owner; you may end it';
+    throw new StatusError(403, 'Forbidden', `bindingreviews.auth.platform.io is forbidden: User "${caller.identity.name}": ${message}`, {
+      details: { group: bindingReviewResource.group, kind: bindingReviewResource.resource, causes: [{ reason: 'OwnBinding', message }] },
+    });
+  }
+  requireRecentLogin('accessDecisions', caller, config.login.stepUp, now());
+}
+
+/** Deletes the binding as the caller saw it, or its UserBinding. @throws UpstreamError in the words of the API server; StatusError */
+async function endBinding(
+  context: ReviewContext,
+  { binding: { kind, namespace, name, userBinding }, version }: Reviewed,
+  caller: Caller,
+  signal: AbortSignal,
+): Promise<void> {
+  const { services, userBindings } = context;
+  if (userBinding !== undefined && userBindings !== undefined) {
+    const owner = userBindings.cache.get(userBinding);
+    if (owner === undefined) throw conflict(managedKind(namespace).type, name, bindingChanged);
+    const deletion = { name: userBinding, preconditions: { uid: owner.uid }, isDryRun: false, asCaller: true };
+    await bindingWrites(services, userBindings.cache).delete(deletion, caller, signal);
+    return;
+  }
+  const resource = new CallerResource(services.apiServer.asCaller(caller), managedKind(namespace));
+  const object = await resource.get(name, signal);
+  if (versionOf(context, roleBindingOf(object, kind, true)) !== version) throw conflict(managedKind(namespace).type, name, bindingChanged);
+  const { uid, resourceVersion } = object.metadata;
+  await resource.delete(name, { signal, preconditions: { uid, resourceVersion } });
+}
+
+/** @throws StatusError 409, 503, 504 */
+async function addAnswer(
+  context: ReviewContext,
+  { name, uid, status }: ReviewRow,
+  answer: Answer,
+  signal: AbortSignal,
+): Promise<ReviewRow> {
+  const attempt = async () => {
+    const row = await readReview(context, name, signal);
+    if (row?.uid !== uid || row.status.round !== status.round)
+      throw conflict(bindingReviewResource, name, 'another round of the review has begun');
+    const isEnding = row.status.answers?.some((other) => other.version === answer.version && other.by === undefined);
+    if (answer.decision === 'Kept' && isEnding) throw refused(row, 'the time for answers is over, and the service ends the binding');
+    const written = await writeReview(context, row, { answers: withAnswer(row.status.answers ?? [], answer) }, signal);
+    return written === 'conflict' ? undefined : written;
+  };
+  const written = await retryOnConflict(attempt, signal, bounds);
+  if (written !== undefined) return written;
+  throw conflict(bindingReviewResource, name, 'concurrent changes of the review prevented this answer, try again', 1);
+}
+
+/** Returns the answers with one more. Beyond the bound, the oldest answer about an ended binding is left out. */
+export function withAnswer(answers: readonly Answer[], answer: Answer): Answer[] {
+  const others = answers.filter(({ name }) => name !== answer.name);
+  const dropped = others.length < maxAnswers ? undefined : others.find(({ decision }) => decision !== 'Kept');
+  return [...others.filter((other) => other !== dropped), answer];
+}
+
+const bindingChanged = 'the binding has changed since you saw it: look at it again';
+
+const changed = ({ place }: ReviewRow, name: string): StatusError => conflict(managedKind(place).type, name, bindingChanged);
+
+const refused = ({ name }: ReviewRow, why: string): StatusError => conflict(bindingReviewResource, name, why);

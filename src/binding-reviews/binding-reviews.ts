@@ -1,0 +1,34 @@
+/**
+ * Binding reviews: owners keep or end the standing bindings of a namespace or of the cluster, again and again. Answers are made with the
+ * rights of their owner. The service ends nothing but UserBindings, and those only where the review says so.
+ */
+import { collection } from '@atrium/lists/collection.ts';
+import { standardOperations } from '../collection/standard-resource.ts';
+import type { ExplorerNeeds } from '../explorer/rights.ts';
+import type { Feature, Services } from '../services.ts';
+import { reviewController } from './controller.ts';
+import { reviewDefinition } from './definition.ts';
+import { bindingReviewResource, reviewProperties, reviewRow } from './review.ts';
+import { reviewOperations } from './routes.ts';
+
+const collected = { resource: bindingReviewResource, kind: 'BindingReview', row: reviewRow, properties: reviewProperties };
+
+export function createBindingReviews(services: Services, needs: ExplorerNeeds): Feature {
+  const reviews = collection(services, collected);
+  const context = { services, reviews, ...needs };
+  const controller = reviewController(context, async ({ name, uid }) => {
+    services.audit.record({ audit: 'BindingReviewReminded', outcome: 'success', target: { name, uid } });
+  });
+  return {
+    operations: [...standardOperations(services, reviews, reviewDefinition(context), undefined), ...reviewOperations(context)],
+    checks: [reviews.check],
+    start() {
+      reviews.start();
+      controller.start();
+    },
+    async stop() {
+      await controller.stop();
+      await reviews.stop();
+    },
+  };
+}
