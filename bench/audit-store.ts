@@ -2,7 +2,8 @@
  * Measures the audit store in SQLite and in PostgreSQL: events taken in per second, bytes of an event on disk, and the 95th percentile of
  * the newest 50 events for each pair of filters, also as a ratio to the newest 50 of all events in the same run. Bars: 5,000 events/s, 600
  * bytes, 50 ms; 300 ms for a word. The processor time of the longest turn of the event loop while events are taken in is printed, too:
- * less than 20 ms for PostgreSQL, whose store has no thread of its own. Other work on the machine does not change it.
+ * less than 20 ms for PostgreSQL, whose store has no thread of its own. Other work on the machine does not change it. For the same reason
+ * each time of a question has the processor time of this process beside it, which includes SQLite and excludes PostgreSQL.
  *
  * node bench/audit-store.ts [events] [sqlite|postgres]
  */
@@ -66,11 +67,33 @@ function anEvent(index: number): AuditEvent {
 
 const median = (values: number[], part: number) => values.toSorted((a, b) => a - b)[Math.floor(values.length * part)] ?? Number.NaN;
 
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const start = performance.now();
-  await work();
-  return performance.now() - start;
+/** Milliseconds by the clock and of the processors. */
+interface Duration {
+  clock: number;
+  processor: number;
 }
+
+async function timed(work: () => Promise<unknown>): Promise<Duration> {
+  const [start, before] = [performance.now(), process.cpuUsage()];
+  await work();
+  const { user, system } = process.cpuUsage(before);
+  return { clock: performance.now() - start, processor: (user + system) / 1000 };
+}
+
+/** Returns a part of the sorted durations, each kind for itself. */
+const quantile = (durations: readonly Duration[], part: number): Duration => ({
+  clock: median(
+    durations.map(({ clock }) => clock),
+    part,
+  ),
+  processor: median(
+    durations.map(({ processor }) => processor),
+    part,
+  ),
+});
+
+const printed = ({ clock, processor }: Duration) =>
+  `${clock.toFixed(1).padStart(9)} ms ${processor.toFixed(1).padStart(9)} ms of processors`;
 
 const filtersOf = ({ cluster, user, verb, objectRef, session, requestID, requestReceivedTimestamp, outcome }: AuditEvent): AuditFilter => ({
   cluster,
@@ -113,7 +136,7 @@ async function measure(store: AuditStore): Promise<void> {
   let makingMs = 0;
   const turns = new Turns();
   const sample: AuditEvent[] = [];
-  const fillMs = await timed(async () => {
+  const { clock: fillMs } = await timed(async () => {
     for (let from = 0; from < count; from += batchSize) {
       const start = performance.now();
       const events = Array.from({ length: batchSize }, (_, index) => anEvent(from + index));
@@ -128,29 +151,30 @@ async function measure(store: AuditStore): Promise<void> {
   });
   console.log(`taken in: ${Math.round(count / ((fillMs - makingMs) / 1000))} events/s`);
   console.log(`longest turn: ${turns.longestMs.toFixed(1)} ms`);
-  const plain: number[] = [];
+  const plain: Duration[] = [];
   for (let turn = 0; turn < 50; turn += 1) plain.push(await timed(() => store.list({}, { limit: 50 })));
-  const base = median(plain, 0.5);
-  console.log(`newest 50 of all: median ${base.toFixed(2)} ms`);
+  const base = quantile(plain, 0.5);
+  console.log(`newest 50 of all: median ${printed(base)}`);
   for (const text of ['app', 'team 17 patch', 'app-49000', 'neverheard', 'user-7 app-77']) {
-    const times: number[] = [];
+    const times: Duration[] = [];
     for (let draw = 0; draw < draws; draw += 1) times.push(await timed(() => store.list({ text }, { limit: 50 })));
-    console.log(`text ${text}: p95 ${median(times, 0.95).toFixed(1)} ms`);
+    console.log(`text ${text}: p95 ${printed(quantile(times, 0.95))}`);
   }
   const any = () => filtersOf(sample[Math.floor(Math.random() * sample.length)] ?? anEvent(0));
   const names = Object.keys(any()) as (keyof AuditFilter)[];
-  const slow: string[] = [];
+  const slow: { pair: string; p95: Duration }[] = [];
   for (const [index, one] of names.entries())
     for (const other of names.slice(index + 1)) {
-      const times: number[] = [];
+      const times: Duration[] = [];
       for (let draw = 0; draw < draws; draw += 1) {
         const filter = { [one]: any()[one], [other]: any()[other] };
         times.push(await timed(() => store.list(filter, { limit: 50 })));
       }
-      const p95 = median(times, 0.95);
-      slow.push(`${p95.toFixed(1).padStart(9)} ms  ${(p95 / base).toFixed(1).padStart(8)}x  ${one} and ${other}`);
+      slow.push({ pair: `${one} and ${other}`, p95: quantile(times, 0.95) });
     }
-  console.log(`p95 of the slowest pairs of ${slow.length}:\n${slow.toSorted().reverse().slice(0, 20).join('\n')}`);
+  const slowest = slow.toSorted((one, other) => other.p95.processor - one.p95.processor).slice(0, 20);
+  const rows = slowest.map(({ pair, p95 }) => `${printed(p95)}  ${(p95.clock / base.clock).toFixed(1).padStart(8)}x  ${pair}`);
+  console.log(`p95 of the slowest pairs of ${slow.length}, load ${loadavg()[0]?.toFixed(1)}:\n${rows.join('\n')}`);
 }
 
 const runs: Record<string, () => Promise<void>> = {

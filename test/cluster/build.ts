@@ -55,6 +55,13 @@ const promcheck: Module = {
   sources: ['main.go'],
 };
 
+const collector: Module = {
+  directory: join(import.meta.dirname, 'collector'),
+  programs: { collector: '.' },
+  linkerFlags: '-s -w',
+  sources: ['main.go'],
+};
+
 const authority: Module = {
   directory: join(import.meta.dirname, 'authority'),
   programs: { authority: '.' },
@@ -89,6 +96,9 @@ export const nodeProgram = async () => join(await programsOf(node), 'node');
 
 /** Returns the path of the program that checks metrics and alerts like promtool. The first call builds it. */
 export const promcheckProgram = async () => join(await programsOf(promcheck), 'promcheck');
+
+/** Returns the path of the collector of OpenTelemetry. The first call builds it. */
+export const collectorProgram = async () => join(await programsOf(collector), 'collector');
 
 /** Returns the path of the program that answers like kubectl and kube-controller-manager. The first call builds it, which takes minutes. */
 export const authorityProgram = async () => join(await programsOf(authority), 'authority');
@@ -143,6 +153,7 @@ if (import.meta.main) {
           await helmProgram(),
           await nodeProgram(),
           await promcheckProgram(),
+          await collectorProgram(),
           await authorityProgram(),
         );
     })
