@@ -5,7 +5,7 @@ import { loggedIn } from './demo.ts';
 const hostile = '<img src=x onerror="document.title=1">';
 
 describe('recordings in the console', () => {
-  const { demo, page } = loggedIn('admin', '/');
+  const { browser, demo, page } = loggedIn('admin', '/');
   const screen = () => page.locator('.terminal-host');
   const player = () => page.locator('.replay .xterm-rows');
   const lines = () => page.locator('.transcript li');
@@ -56,5 +56,39 @@ describe('recordings in the console', () => {
   it('are listed', async () => {
     await page.getByRole('link', { name: 'Recordings of shells' }).click();
     await page.getByRole('table', { name: 'Recordings of shells' }).getByText('admin@example.com').first().waitFor();
+  });
+
+  it('cannot be deleted without the right, also by the user of the shell', async () => {
+    const context = await browser.newContext();
+    const viewer = await context.newPage();
+    const listed = await fetch(`${demo.url}/auth/v1/audit/recordings`, {
+      headers: { authorization: `Bearer ${demo.person('admin').token}` },
+    });
+    await viewer.route('**/auth/v1/audit/recordings?*', async (route) => route.fulfill({ json: await listed.clone().json() }));
+    const reviewed = viewer.waitForResponse(
+      (answer) => answer.url().includes('selfsubjectaccessreviews') && (answer.request().postData() ?? '').includes('"recordings"'),
+    );
+    await demo.logIn(viewer, 'viewer', '/activity/recordings');
+    await (await reviewed).finished();
+    await viewer.getByRole('table', { name: 'Recordings of shells' }).getByText('admin@example.com').first().waitFor();
+    expect(await viewer.getByRole('button', { name: 'Delete' }).count()).to.equal(0);
+    await context.close();
+  });
+
+  it('are deleted after a confirmation, of which Activity tells', async () => {
+    const rows = page.getByRole('table', { name: 'Recordings of shells' }).getByRole('row').filter({ hasText: 'admin@example.com' });
+    const before = await rows.count();
+    await rows.first().getByRole('button', { name: 'Delete' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Delete the recording of admin@example.com' });
+    await dialog.getByText(/^shop\/storefront-.* is lost for good/).waitFor();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(await rows.count()).to.equal(before);
+    await rows.first().getByRole('button', { name: 'Delete' }).click();
+    await dialog.getByRole('button', { name: 'Delete the recording of admin@example.com' }).click();
+    await page.getByText('The recording is deleted.').waitFor();
+    await page.waitForFunction(`document.querySelectorAll('main .plain tbody tr').length === ${before - 1}`);
+    await page.goto(`${demo.url}/activity?since=all`);
+    await page.getByText('admin@example.com deleted the recording of a shell').first().waitFor();
   });
 });

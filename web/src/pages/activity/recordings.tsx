@@ -1,13 +1,15 @@
 /** Recordings of shells, newest first. */
 import './styles';
 import { api, bodyOf, type Schemas } from '../../api/client';
-import { useLoad } from '../../api/load';
+import { refetch, useLoad } from '../../api/load';
 import { usePoll } from '../../api/poll';
+import { may, useRights } from '../../app/rights';
 import { href, query } from '../../app/router';
 import { t } from '../../text/text';
 import { Ago } from '../../ui/age';
 import { Loaded } from '../../ui/loaded';
 import { PlainTable } from '../../ui/plain-table';
+import { useRowAction } from '../../ui/row-action';
 import { Empty } from '../../ui/state';
 import { timeIn } from './cast';
 import { RecordingLink } from './recording-link';
@@ -42,31 +44,46 @@ export function RecordingsPage() {
   );
 }
 
-const Recordings = ({ items }: { items: readonly Recording[] }) => (
-  <PlainTable
-    label={t('activity.recordings')}
-    rows={items}
-    idOf={({ id }) => id}
-    columns={[
-      {
-        title: t('history.when'),
-        cell: ({ startedAt }) => (
-          <span class="when">
-            <Ago since={startedAt} />
-          </span>
-        ),
-      },
-      { title: t('activity.who'), cell: ({ user }) => <bdi>{user.username}</bdi> },
-      {
-        title: t('activity.recording.pod'),
-        cell: ({ objectRef: { namespace, name } }) => (
-          <bdi>
-            {namespace}/{name}
-          </bdi>
-        ),
-      },
-      { title: t('activity.recording.length'), cell: ({ seconds }) => timeIn(seconds) },
-      { title: '', cell: ({ id }) => <RecordingLink id={id} /> },
-    ]}
-  />
-);
+const deletion = (namespace: string) => ({ verb: 'delete', resource: 'recordings', namespace });
+
+const placeOf = ({ objectRef: { namespace, name } }: Recording): string => `${namespace}/${name}`;
+
+function Recordings({ items }: { items: readonly Recording[] }) {
+  useRights([...new Set(items.map(({ objectRef }) => objectRef.namespace))].map(deletion));
+  const { column, dialog } = useRowAction<Recording>({
+    label: t('activity.recording.delete'),
+    isOffered: ({ objectRef }) => may(deletion(objectRef.namespace)) === true,
+    title: ({ user }) => t('activity.recording.deleteOf', { who: user.username }),
+    about: (recording) => t('activity.recording.deleteWhat', { pod: placeOf(recording) }),
+    async act({ id }) {
+      await api.DELETE('/auth/v1/audit/recordings/{id}', { params: { path: { id } } });
+      await refetch('recordings/');
+    },
+    done: t('activity.recording.deleted'),
+  });
+  return (
+    <>
+      <PlainTable
+        label={t('activity.recordings')}
+        rows={items}
+        idOf={({ id }) => id}
+        columns={[
+          {
+            title: t('history.when'),
+            cell: ({ startedAt }) => (
+              <span class="when">
+                <Ago since={startedAt} />
+              </span>
+            ),
+          },
+          { title: t('activity.who'), cell: ({ user }) => <bdi>{user.username}</bdi> },
+          { title: t('activity.recording.pod'), cell: (recording) => <bdi>{placeOf(recording)}</bdi> },
+          { title: t('activity.recording.length'), cell: ({ seconds }) => timeIn(seconds) },
+          { title: '', cell: ({ id }) => <RecordingLink id={id} /> },
+          column,
+        ]}
+      />
+      {dialog}
+    </>
+  );
+}
