@@ -1,7 +1,9 @@
-import type { AuditDatabase, AuditRetention, Proposal } from '@atrium/audit-store/store.ts';
+import type { AuditEvent } from '@atrium/audit-store/event.ts';
+import type { AuditDatabase, AuditRetention, ExpiredRecording, Proposal } from '@atrium/audit-store/store.ts';
 import type { Counter, Metrics } from '@atrium/http/telemetry/metrics.ts';
 import type { ServiceClient } from '@atrium/kubernetes/own-account.ts';
 import type { Logger } from 'pino';
+import type { AuditName } from '../audit/audit-events.ts';
 import type { Config } from '../config/schema.ts';
 
 interface RetentionOptions {
@@ -88,12 +90,19 @@ export class Retention {
     return { maxEvents, maxBytes, before: age !== undefined && serverClock.isTrusted ? serverClock.now().getTime() - age : undefined };
   }
 
-  /** Removes recordings, which have bounds of their own beside the age. */
+  /** Removes recordings, which have bounds of their own beside the age. An event tells of each, so that no one is missed. */
   async #sweepRecordings(): Promise<void> {
-    const { store, log, retention } = this.#options;
+    const { store, log, retention, client } = this.#options;
     const bounds = { before: this.#bounds().before, maxBytes: retention.maxRecordingsSize };
     let total = 0;
-    for (let count = -1; count !== 0 && !this.#isStopping; total += count) count = await store.expireRecordings(bounds);
+    while (!this.#isStopping) {
+      const expired = await store.expiredRecordings(bounds);
+      if (expired.length === 0) break;
+      const time = client.serverClock.now();
+      await store.append(expired.map((recording) => expiryOf(recording, time)));
+      for (const { id } of expired) await store.deleteRecording(id);
+      total += expired.length;
+    }
     if (total > 0) log.info({ removed: total }, 'expired recordings of shells were removed');
   }
 
@@ -114,3 +123,12 @@ export class Retention {
     }
   }
 }
+
+/** Returns the event of a removal. A repeated removal has the same id. */
+const expiryOf = ({ id, cluster, reason }: ExpiredRecording, time: Date): AuditEvent => ({
+  auditID: `expired-${id}`,
+  ...{ cluster, source: 'service', event: 'RecordingExpired' satisfies AuditName, verb: 'delete', sourceIPs: [] },
+  objectRef: { apiGroup: 'auth.platform.io', resource: 'recordings', name: id },
+  requestReceivedTimestamp: time.toISOString(),
+  ...{ outcome: 'success', reason },
+});

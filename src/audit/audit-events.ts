@@ -190,6 +190,11 @@ export const auditEvents = {
     when: 'A caller deletes the recording of a shell, which is `target`.',
     fields: byCaller,
   },
+  RecordingExpired: {
+    action: 'delete recordings',
+    when: 'The audit store removes the recording of a shell, which is `target`, by its `Age` or the `Size` of all.',
+    fields: ['target', 'reason'],
+  },
   CpuProfileTaken: { action: 'create cpuprofiles', when: 'A caller records a CPU profile of a replica.', fields: ['actor', 'code'] },
   AccessDenied: { when: 'The service itself denies a caller an operation.', fields: [...byUser, 'code'] },
 } as const satisfies Record<string, DeclaredEvent>;

@@ -184,8 +184,8 @@ export class KubernetesProxy {
     const carried = relay({ ...tunnel, idleMs, pingMs, protocol: subProtocol, signal: passed.signal, tap: shell });
     void carried.then(({ sent: bytesSent, received: bytesReceived }) => {
       this.#record(open, { reason: 'End', bytesSent, bytesReceived });
-      recording?.ended({ bytesSent, bytesReceived }, shell?.endReason);
-      if (shell) this.#recorders.end(shell.ended());
+      recording?.ended({ bytesSent, bytesReceived, ...(shell && { recorded: shell.end() }) }, shell?.endReason);
+      if (shell) this.#recorders.end(shell.handedOver());
     });
   }
 

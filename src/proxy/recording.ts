@@ -38,11 +38,8 @@ interface Decided {
   rule: AuditRule;
 }
 
-/** Bytes of a connection in both directions. */
-interface Carried {
-  bytesSent: number;
-  bytesReceived: number;
-}
+/** Bytes of a connection in both directions, and what a recording of it has. */
+type Carried = Pick<NonNullable<AuditEvent['connection']>, 'bytesSent' | 'bytesReceived' | 'recorded'>;
 
 /** The audit events of a request that writes, connects, or reads Secrets, handed on once the answer is out. */
 export class Recording {
@@ -177,12 +174,12 @@ export class Recording {
   }
 
   /** Records the end of a connection. @param reason set if the service has ended it */
-  ended({ bytesSent, bytesReceived }: Carried, reason?: string): void {
+  ended(carried: Carried, reason?: string): void {
     this.#intake.record({
       ...this.#common,
       auditID: randomUUID(),
       stage: 'ResponseComplete',
-      connection: { ...this.#common.connection, bytesSent, bytesReceived },
+      connection: { ...this.#common.connection, ...carried },
       requestReceivedTimestamp: this.#now().toISOString(),
       milliseconds: Math.round(performance.now() - this.#startedAt),
       outcome: reason === undefined ? 'success' : 'failure',

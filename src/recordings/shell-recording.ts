@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import type { RecordedLines } from '@atrium/audit-store/event.ts';
 import type { Recording, RecordingStore } from '@atrium/audit-store/recording.ts';
 import type { UpgradeProtocol } from '@atrium/http/operation.ts';
 import type { Tap } from '@atrium/http/tunnel.ts';
@@ -57,7 +59,9 @@ export class ShellRecording implements Tap {
   #first: Size = { width: 80, height: 24 };
   #size: Size = this.#first;
   #hasOutput = false;
+  readonly #digest = createHash('sha256');
   #bytes = 0;
+  #lines = 0;
   #lostBytes = 0;
   /** Bytes that were lost since the last line. */
   #gap = 0;
@@ -178,8 +182,8 @@ export class ShellRecording implements Tap {
     else this.#first = size;
   }
 
-  /** Ends the recording with its shell. Resolves when the store has it, or attempts have ended. */
-  async ended(): Promise<void> {
+  /** Ends the recording with its shell. */
+  end(): RecordedLines {
     clearInterval(this.#timer);
     this.#endedAt = this.#options.now().toISOString();
     this.#tellGap();
@@ -188,6 +192,11 @@ export class ShellRecording implements Tap {
       if (rest !== '') this.#add('o', rest);
     }
     this.#isOver = true;
+    return { sha256: this.#digest.digest('hex'), bytes: this.#bytes, lines: this.#lines };
+  }
+
+  /** Resolves when the store has the whole recording, or attempts have ended. */
+  async handedOver(): Promise<void> {
     if (!(await this.#sender.finish(finishMs))) this.#options.onLost(this.#sender.waiting);
   }
 
@@ -206,8 +215,10 @@ export class ShellRecording implements Tap {
   #add(code: 'o' | 'r' | 'm', text: string): void {
     if (this.#isOver) return;
     const at = this.#elapsed();
-    const line = `[${(at / 1000).toFixed(6)}, "${code}", ${JSON.stringify(text)}]\n`;
-    this.#bytes += line.length;
+    const line = `[${(at / 1000).toFixed(6)}, "${code}", ${harmless(JSON.stringify(text))}]\n`;
+    this.#digest.update(line);
+    this.#bytes += Buffer.byteLength(line);
+    this.#lines += 1;
     this.#sender.add({ text: line, at });
     if (this.#bytes > this.#options.maxBytes && code !== 'm') {
       this.#add('m', 'the recording has reached its bound and ends here');
@@ -276,6 +287,14 @@ function sizeIn(json: string): Size | undefined {
     return undefined;
   }
 }
+
+/** Characters of JSON that a terminal obeys, or that change how a line reads. Files are printed in terminals, too. */
+const unsafe = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+const harmless = (json: string): string =>
+  json.replaceAll(unsafe, (found) =>
+    Array.from({ length: found.length }, (_, at) => `\\u${found.charCodeAt(at).toString(16).padStart(4, '0')}`).join(''),
+  );
 
 /** Bytes that are no UTF-8 become U+FFFD, as in a terminal. */
 const newDecoder = () => new TextDecoder('utf-8', { ignoreBOM: true });

@@ -13,6 +13,15 @@ const grant = z.object({
   subjects: z.array(z.string()).describe('First 16 subjects, as `Kind/name` or `Kind/namespace/name`.'),
 });
 
+/** Digest of a recording, which the chain of events protects with the event. */
+const recorded = z.object({
+  sha256: z.string().describe('SHA-256 of the lines after the first one, in hexadecimal digits.'),
+  bytes: z.int().describe('Bytes of these lines.'),
+  lines: z.int(),
+});
+
+export type RecordedLines = z.output<typeof recorded>;
+
 /** Connection to a container or port. */
 const connection = z.object({
   container: z.string().optional(),
@@ -20,6 +29,7 @@ const connection = z.object({
   tty: z.boolean().optional(),
   ports: z.array(z.string()).optional(),
   recording: z.string().optional().describe('Id of the recording of the shell.'),
+  recorded: recorded.optional().describe('Digest of the recording, at the end.'),
   bytesSent: z.int().optional().describe('Bytes of the user, at the end.'),
   bytesReceived: z.int().optional().describe('Bytes for the user, at the end.'),
 });

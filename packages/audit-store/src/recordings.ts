@@ -9,13 +9,13 @@ import {
   type RecordingStep,
   recording,
 } from './recording.ts';
-import type { RecordingRetention } from './store.ts';
-import { stored, type Tables } from './tables.ts';
+import type { ExpiredRecording, RecordingRetention } from './store.ts';
+import { restored, stored, type Tables } from './tables.ts';
 
 /** Bound of the parts in one answer: a part has some 100 KiB. */
 const partsAtOnce = 8;
-/** Recordings that one call removes. */
-const removedAtOnce = 20;
+/** Expired recordings in one answer. */
+const expiredAtOnce = 20;
 
 type RecordingRow = Tables['recordings'];
 
@@ -92,29 +92,31 @@ export async function readParts({ db }: EventDatabase, id: string, after: number
   return rows.map(({ number, lines }) => ({ number, lines: Buffer.from(lines).toString('base64') }));
 }
 
-export async function deleteRecordings({ db, begin }: EventDatabase, ids: readonly string[]): Promise<number> {
+export async function deleteRecording({ db, begin }: EventDatabase, id: string): Promise<boolean> {
   return await db.transaction().execute(async (transaction) => {
     await begin(transaction);
-    await transaction.deleteFrom('recording_parts').where('recording', 'in', ids).execute();
-    const { numDeletedRows } = await transaction.deleteFrom('recordings').where('id', 'in', ids).executeTakeFirstOrThrow();
-    return Number(numDeletedRows);
+    await transaction.deleteFrom('recording_parts').where('recording', '=', stored(id)).execute();
+    const { numDeletedRows } = await transaction.deleteFrom('recordings').where('id', '=', stored(id)).executeTakeFirstOrThrow();
+    return numDeletedRows > 0n;
   });
 }
 
-/** Deletes some of the recordings that have expired. Returns how many: 0 at the end. */
-export async function expireRecordings(database: EventDatabase, { before = 0, maxBytes }: RecordingRetention): Promise<number> {
-  const { db } = database;
-  const oldest = await db.selectFrom('recordings').select(['id', 'changed']).orderBy('changed').limit(removedAtOnce).execute();
-  const old = oldest.filter(({ changed }) => changed < before).map(({ id }) => id);
-  const expired =
-    old.length > 0 || maxBytes === undefined
-      ? old
-      : await beyondBound(
-          db,
-          oldest.map(({ id }) => id),
-          maxBytes,
-        );
-  return expired.length === 0 ? 0 : await deleteRecordings(database, expired);
+/** Returns some of the recordings that have expired: none at the end. */
+export async function expiredRecordings(db: Kysely<Tables>, { before = 0, maxBytes }: RecordingRetention): Promise<ExpiredRecording[]> {
+  const oldest = await db.selectFrom('recordings').select(['id', 'cluster', 'changed']).orderBy('changed').limit(expiredAtOnce).execute();
+  const told = (rows: typeof oldest, reason: ExpiredRecording['reason']) =>
+    rows.map(({ id, cluster }) => ({ id: restored(id), cluster: restored(cluster), reason }));
+  const old = oldest.filter(({ changed }) => changed < before);
+  if (old.length > 0 || maxBytes === undefined) return told(old, 'Age');
+  const beyond = await beyondBound(
+    db,
+    oldest.map(({ id }) => id),
+    maxBytes,
+  );
+  return told(
+    oldest.filter(({ id }) => beyond.includes(id)),
+    'Size',
+  );
 }
 
 /** Returns the first ones of the oldest recordings without which all the others have no more bytes than the bound. */

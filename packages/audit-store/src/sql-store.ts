@@ -5,7 +5,7 @@ import { exportedThrough, rememberExported } from './exports.ts';
 import { appendEvents, joinEvents, settleEvents } from './joins.ts';
 import { type EventDatabase, indexEvents, listEvents, unindexed } from './queries.ts';
 import type { Recording, RecordingPage, RecordingPart, RecordingStep, RecordingStore } from './recording.ts';
-import { deleteRecordings, expireRecordings, getRecording, keepStep, listRecordings, readParts } from './recordings.ts';
+import { deleteRecording, expiredRecordings, getRecording, keepStep, listRecordings, readParts } from './recordings.ts';
 import { chainedEvents, expiredKept, proposeCheckpoints, removeSlice } from './retention.ts';
 import type {
   ApiServerEvent,
@@ -15,6 +15,7 @@ import type {
   AuditRetention,
   AuditStore,
   ChainPart,
+  ExpiredRecording,
   IndexState,
   Joined,
   Proposal,
@@ -105,11 +106,11 @@ export class SqlStore implements AuditDatabase {
   }
 
   async deleteRecording(id: string): Promise<boolean> {
-    return (await deleteRecordings(this.#database, [id])) > 0;
+    return await deleteRecording(this.#database, id);
   }
 
-  async expireRecordings(retention: RecordingRetention): Promise<number> {
-    return await expireRecordings(this.#database, retention);
+  async expiredRecordings(retention: RecordingRetention): Promise<ExpiredRecording[]> {
+    return await expiredRecordings(this.#database.db, retention);
   }
 
   async stop(): Promise<void> {

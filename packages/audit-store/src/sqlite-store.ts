@@ -10,6 +10,7 @@ import type {
   AuditRetention,
   AuditStore,
   ChainPart,
+  ExpiredRecording,
   IndexState,
   Joined,
   Proposal,
@@ -130,8 +131,8 @@ export class SqliteStore implements AuditDatabase {
     return this.#call('deleteRecording', id);
   }
 
-  expireRecordings(retention: RecordingRetention): Promise<number> {
-    return this.#call('expireRecordings', retention);
+  expiredRecordings(retention: RecordingRetention): Promise<ExpiredRecording[]> {
+    return this.#call('expiredRecordings', retention);
   }
 
   async stop(): Promise<void> {

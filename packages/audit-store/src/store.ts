@@ -142,6 +142,13 @@ export interface RecordingRetention {
   maxBytes?: number | undefined;
 }
 
+/** A recording beyond a bound. */
+export interface ExpiredRecording {
+  id: string;
+  cluster: string;
+  reason: 'Age' | 'Size';
+}
+
 /** An event that an API server tells. */
 export interface ApiServerEvent {
   event: AuditEvent;
@@ -191,6 +198,6 @@ export interface AuditDatabase extends AuditStore {
   /** Returns the number through which events were exported; 0 before the first export. */
   exported(): Promise<number>;
   setExported(sequence: number): Promise<void>;
-  /** Deletes some of the recordings that have expired. Returns how many: 0 at the end. */
-  expireRecordings(retention: RecordingRetention): Promise<number>;
+  /** Returns some of the recordings that have expired: none at the end. */
+  expiredRecordings(retention: RecordingRetention): Promise<ExpiredRecording[]>;
 }

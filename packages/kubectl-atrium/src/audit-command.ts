@@ -68,6 +68,7 @@ export function addAuditCommand({ program, withConsole, sessionOf, terminal }: P
     .argument('[file]', 'saved answer of GET /auth/v1/audit/chain (default: the audit of the service)')
     .description('check that no event was changed, removed or added; exit code 1 for a gap, 2 if it could not be checked')
     .option('--checkpoints <file>', 'saved answer of GET /auth/v1/audit/checkpoints, by which the audit is verified, too')
+    .option('--recordings', 'read all recordings of shells, too, and compare them with the events of their ends')
     .action(async (file: string | undefined, options: VerifyOptions, command: Command) => {
       const { verifyFile, verifyService } = await import('./audit-verify.ts');
       if (file === undefined) await verifyService(options, () => sessionOf(command));

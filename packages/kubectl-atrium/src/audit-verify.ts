@@ -6,12 +6,15 @@ import { verifiedCheckpoint } from '@atrium/audit-store/signed-checkpoints.ts';
 import * as z from 'zod/mini';
 import type { Session } from './access.ts';
 import { linesOf } from './lines.ts';
+import { RecordingProof } from './recording-proof.ts';
 import { askService, readService } from './service.ts';
 import { CommandError, harmless, Interrupted, say, type Terminal } from './terminal.ts';
 
 export interface VerifyOptions {
   /** File with a copy of the checkpoints that was saved earlier. */
   checkpoints?: string;
+  /** Reads the recordings of shells, too. */
+  recordings?: true;
 }
 
 const keys = z.array(z.looseObject({ kty: z.string(), kid: z.string(), crv: z.string(), x: z.string(), y: z.string() }));
@@ -28,11 +31,14 @@ const endSchema = z.strictObject({ last: z.int() });
 interface Audit {
   lines: AsyncIterable<string>;
   checkpoints: readonly Checkpoint[];
+  /** Takes the events that the audit has at their place. */
+  recordings?: RecordingProof | undefined;
 }
 
 /** Verifies a saved audit. @throws CommandError with the exit code 1 for a gap, 2 if it cannot be checked */
 export const verifyFile = (file: string, options: VerifyOptions, terminal: Terminal): Promise<void> =>
   checked(async () => {
+    if (options.recordings) throw new CommandError('recordings are read from the service: leave the file out');
     const chunks: AsyncIterable<Uint8Array> = createReadStream(file, { signal: terminal.signal });
     await verify({ lines: linesOf(chunks), checkpoints: await savedCheckpoints(options) }, terminal);
   });
@@ -40,11 +46,15 @@ export const verifyFile = (file: string, options: VerifyOptions, terminal: Termi
 /** Verifies the audit of the service. @throws CommandError with the exit code 1 for a gap, 2 if it cannot be checked */
 export const verifyService = (options: VerifyOptions, sessionOf: () => Promise<Session>): Promise<void> =>
   checked(async () => {
-    const { wanted, terminal } = await sessionOf();
+    const session = await sessionOf();
+    const { wanted, terminal } = session;
+    const recordings = options.recordings && (await RecordingProof.begin(session));
     const saved = await savedCheckpoints(options);
     const kept = await checkpointsOf(await askService({ method: 'GET', path: '/auth/v1/audit/checkpoints' }, wanted, terminal));
     const lines = linesOf(readService('/auth/v1/audit/chain', wanted, terminal));
-    await verify({ lines, checkpoints: [...kept, ...saved] }, terminal);
+    await verify({ lines, checkpoints: [...kept, ...saved], recordings }, terminal);
+    const changed = (await recordings?.verify()) ?? 0;
+    if (changed > 0) throw new GapError(`Recordings of shells contradict their events: ${changed}.`);
   });
 
 /** The audit is not as it was. */
@@ -95,16 +105,17 @@ interface Verified {
   to?: string;
   /** Number of the last event, as the end of the audit says. */
   end?: number;
+  recordings: RecordingProof | undefined;
 }
 
-async function verify({ lines, checkpoints }: Audit, terminal: Terminal): Promise<void> {
+async function verify({ lines, checkpoints, recordings }: Audit, terminal: Terminal): Promise<void> {
   const all = lines[Symbol.asyncIterator]();
   try {
     const { data: head } = headSchema.safeParse(parsed((await all.next()).value));
     if (head === undefined) throw new CommandError('the first line is not that of GET /auth/v1/audit/chain');
     // A checkpoint from elsewhere comes last, and so takes the place of one of the audit itself.
     const trusted = [...(await verifiedAll(head.checkpoints, head.keys)), ...checkpoints];
-    const seen: Verified = { count: 0, last: 0 };
+    const seen: Verified = { count: 0, last: 0, recordings };
     const newest = head.newest === undefined ? undefined : { sequence: head.newest };
     const { gap } = await verifyChain(eventsIn({ [Symbol.asyncIterator]: () => all }, seen), trusted, newest);
     report(seen, gap ?? gapAtEnd(seen), { trusted, terminal });
@@ -124,6 +135,7 @@ async function* eventsIn(lines: AsyncIterable<string>, seen: Verified): AsyncGen
       yield chained;
       // The next event is only taken after this one was verified.
       const { requestReceivedTimestamp: time } = chained.event;
+      seen.recordings?.saw(chained.event);
       seen.count += 1;
       seen.last = chained.sequence;
       seen.from = seen.from === undefined || time < seen.from ? time : seen.from;

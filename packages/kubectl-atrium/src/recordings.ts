@@ -23,6 +23,7 @@ const recordingSchema = z.looseObject({
   objectRef: z.looseObject({ namespace: z.string(), name: z.string(), subresource: z.string() }),
   container: z.optional(z.string()),
   command: z.optional(z.array(z.string())),
+  requestID: z.optional(z.string()),
   startedAt: z.string(),
   endedAt: z.optional(z.string()),
   reason: z.optional(z.string()),
@@ -34,12 +35,10 @@ const listSchema = z.looseObject({
   scope: z.enum(['All', 'Own']),
   items: z.array(recordingSchema),
 });
-type Recording = z.infer<typeof recordingSchema>;
+export type Recording = z.infer<typeof recordingSchema>;
 
 const usualLimit = 100;
 const pageSize = 200;
-const pathOf = (id: string) => `/auth/v1/audit/recordings/${encodeURIComponent(id)}`;
-
 /** Prints recordings without their output, the newest last. @throws CommandError */
 export async function printRecordings({ limit = usualLimit, output, ...conditions }: RecordingsOptions, session: Session): Promise<void> {
   const { terminal } = session;
@@ -50,14 +49,18 @@ export async function printRecordings({ limit = usualLimit, output, ...condition
 }
 
 /** Prints a recording for `asciinema play`. @throws CommandError */
-export async function printRecording(id: string, { wanted, terminal }: Session): Promise<void> {
+export async function printRecording(id: string, session: Session): Promise<void> {
+  const { terminal } = session;
   const decoder = new TextDecoder();
-  for await (const chunk of readService(pathOf(id), wanted, terminal))
-    terminal.stdout.write(harmlessJSON(decoder.decode(chunk, { stream: true })));
+  for await (const chunk of readRecording(id, session)) terminal.stdout.write(harmlessJSON(decoder.decode(chunk, { stream: true })));
 }
 
+/** Reads a recording as a file of asciinema, in parts. @throws CommandError, also if the answer breaks off */
+export const readRecording = (id: string, { wanted, terminal }: Session): AsyncIterable<Uint8Array> =>
+  readService(`/auth/v1/audit/recordings/${encodeURIComponent(id)}`, wanted, terminal);
+
 /** Reads the newest recordings, in the order of their begin. @throws CommandError */
-async function readRecordings(question: Readonly<Record<string, string>>, atMost: number, { wanted, terminal }: Session) {
+export async function readRecordings(question: Readonly<Record<string, string>>, atMost: number, { wanted, terminal }: Session) {
   const newestFirst: Recording[] = [];
   for (let place: string | undefined; ; ) {
     const limit = String(Math.min(pageSize, atMost - newestFirst.length));

@@ -88,6 +88,9 @@ describe('a store at its size', () => {
       return ((await answer.json()) as { recordings: { id: string }[] }).recordings.map(({ id }) => id);
     };
     expect(await eventually(ids, (kept) => kept.length < 2)).to.deep.equal(['r2']);
+    const expired = await withRecordings.ask('/v1/queries', { filter: { event: 'RecordingExpired' }, limit: 10 });
+    const { events } = (await expired.json()) as { events: { objectRef: { name: string }; reason: string }[] };
+    expect(events.map(({ objectRef, reason }) => [objectRef.name, reason])).to.deep.equal([['r1', 'Size']]);
     expect((await withRecordings.append()).status).to.equal(204);
   });
 });

@@ -3,7 +3,7 @@ import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { ApiServerBetween } from '../proxy/api-server-between.ts';
 import { accept, type Container, connect, type Output, protocols } from './shells.ts';
-import { ended, replay, shellIn, startRecordings } from './support.ts';
+import { endEvent, ended, replay, shellIn, startRecordings } from './support.ts';
 
 /** Mulberry32. */
 function randomly(seed: number): (below: number) => number {
@@ -69,10 +69,11 @@ describe('recordings of shells', () => {
 
         const { id, lostBytes, user, objectRef } = await ended(server, 'alice', name);
         expect([user.username, objectRef, lostBytes]).to.deep.equal(['alice', { namespace: 'shop', name, subresource: 'exec' }, 0]);
-        const { output, type, head } = await replay(server, 'alice', id);
+        const { output, type, head, recorded } = await replay(server, 'alice', id);
         expect([type, head.version]).to.deep.equal(['application/x-asciicast', 2]);
         expect(output.equals(client.seen()), `seed ${seed}`).to.equal(true);
         expect(output.equals(printed), `seed ${seed}`).to.equal(true);
+        expect((await endEvent(server, 'alice', name)).connection?.recorded).to.deep.equal(recorded);
       }
     });
 

@@ -1,12 +1,11 @@
 import { expect } from 'chai';
-import { auditEventList } from '../../../src/activity/schema.ts';
 import { banner } from '../../../src/recordings/shell-recording.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { ApiServerBetween } from '../proxy/api-server-between.ts';
 import { openUpgrade } from '../proxy/support.ts';
 import { accept, type Container, connect, type Protocol, protocols } from './shells.ts';
-import { ended, listRecordings, replay, shellIn, startRecordings } from './support.ts';
+import { endEvent, ended, listRecordings, replay, shellIn, startRecordings } from './support.ts';
 
 const terminal = 'stdout=true&stdin=true&tty=true';
 const megabyte = Buffer.alloc(1024 * 1024, 'y');
@@ -46,16 +45,6 @@ describe('shells that must be recorded', () => {
       () => client.seen().length,
       (now) => now >= length,
     );
-  /** Waits for the event of the end of a shell. */
-  const endEvent = (name: string) =>
-    eventually(
-      async () => {
-        const answer = await server.request(`/auth/v1/audit?name=${name}&limit=1`, { as: 'alice' });
-        return auditEventList.parse(await answer.json()).items[0];
-      },
-      (event) => event?.stage === 'ResponseComplete',
-    );
-
   for (const protocol of protocols) {
     it(`tell the user in the terminal, and keep the banner in the recording, by ${protocol}`, async () => {
       const name = `banner-${protocol.toLowerCase()}`;
@@ -68,8 +57,8 @@ describe('shells that must be recorded', () => {
       expect(client.seen().toString()).to.equal(`${banner}$ `);
       const { id, mode } = await ended(server, 'alice', name);
       expect([mode, (await replay(server, 'alice', id)).output.toString()]).to.deep.equal(['required', `${banner}$ `]);
-      const event = await endEvent(name);
-      expect([event?.connection?.recording, event?.outcome, event?.reason]).to.deep.equal([id, 'success', undefined]);
+      const event = await endEvent(server, 'alice', name);
+      expect([event.connection?.recording, event.outcome, event.reason]).to.deep.equal([id, 'success', undefined]);
     });
 
     it(`leave the output of a command without a terminal as it is, by ${protocol}`, async () => {
@@ -89,8 +78,8 @@ describe('shells that must be recorded', () => {
       server.setAway(true);
       print(Buffer.from('rm -rf /\r\n'));
       await client.closed;
-      const event = await endEvent(name);
-      expect([event?.outcome, event?.reason]).to.deep.equal(['failure', 'RecordingNotStored']);
+      const event = await endEvent(server, 'alice', name);
+      expect([event.outcome, event.reason]).to.deep.equal(['failure', 'RecordingNotStored']);
       if (protocol === 'WebSocket')
         expect(client.status()?.message).to.equal('the shell must be recorded, and the audit store does not take the recording');
       server.setAway(false);
@@ -130,7 +119,7 @@ describe('shells that must be recorded', () => {
     const { client, print } = await open('WebSocket', 'long');
     for (let count = 0; count < 4; count += 1) print(megabyte);
     await client.closed;
-    expect((await endEvent('long'))?.reason).to.equal('RecordingTooLarge');
+    expect((await endEvent(server, 'alice', 'long')).reason).to.equal('RecordingTooLarge');
     const { id, reason } = await ended(server, 'alice', 'long');
     expect(reason).to.equal('TooLarge');
     expect((await replay(server, 'alice', id)).markers).to.deep.equal(['the recording has reached its bound and ends here']);

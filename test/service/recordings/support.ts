@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto';
 import { SqliteStore } from '@atrium/audit-store/sqlite-store.ts';
 import { expect } from 'chai';
+import { auditEventList } from '../../../src/activity/schema.ts';
 import { recordingList } from '../../../src/recordings/schema.ts';
 import type { Person } from '../../support/api-server.ts';
 import { eventually } from '../../support/cluster-admin.ts';
@@ -59,19 +61,35 @@ export async function ended(server: TestServer, as: Person, name: string) {
   return items[0] ?? expect.fail('no recording');
 }
 
+/** Waits for the event of the end of a pod's shell. */
+export async function endEvent(server: TestServer, as: Person, name: string) {
+  const event = await eventually(
+    async () => {
+      const answer = await server.request(`/auth/v1/audit?name=${name}&limit=1`, { as });
+      return auditEventList.parse(await answer.json()).items[0];
+    },
+    (found) => found?.stage === 'ResponseComplete',
+  );
+  return event ?? expect.fail('no event');
+}
+
 type Line = [seconds: number, code: string, text: string];
 
 /** Reads a recording as a player does. */
 export async function replay(server: TestServer, as: Person, id: string) {
   const response = await server.request(`${recordings}/${id}`, { as });
   expect(response.status).to.equal(200);
-  const [head = '', ...lines] = (await response.text()).trimEnd().split('\n');
+  const text = await response.text();
+  const [head = '', ...lines] = text.trimEnd().split('\n');
+  const proven = Buffer.from(text).subarray(Buffer.byteLength(head) + 1);
   const events = lines.map((line) => JSON.parse(line) as Line);
   const of = (code: string) => events.filter((event) => event[1] === code).map((event) => event[2]);
   return {
     type: response.headers.get('content-type'),
     head: JSON.parse(head) as { version: number; width: number; height: number; title: string },
     events,
+    /** Digest for the event of the end. */
+    recorded: { sha256: createHash('sha256').update(proven).digest('hex'), bytes: proven.length, lines: lines.length },
     output: Buffer.from(of('o').join('')),
     sizes: of('r'),
     markers: of('m'),

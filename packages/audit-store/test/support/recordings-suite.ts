@@ -72,16 +72,17 @@ export function itKeepsRecordings(opened: () => AuditDatabase): void {
     expect([await store.getRecording('r1'), await readAll('r1'), await readAll('r2')]).to.deep.equal([undefined, [], ['r2']]);
   });
 
-  it('removes recordings whose last output is older than a time', async () => {
+  it('names recordings whose last output is older than a time', async () => {
     const store = opened();
     await store.keepRecording({ recording: aRecording({ id: 'short' }), isNew: true });
     await store.keepRecording({ recording: aRecording({ id: 'long', seconds: 7200 }), isNew: true });
     const before = Date.parse('2026-11-29T11:00:00Z');
-    expect([await store.expireRecordings({ before }), await store.expireRecordings({ before })]).to.deep.equal([1, 0]);
-    expect(await all({}, { limit: 10 })).to.deep.equal(['long']);
+    expect(await store.expiredRecordings({ before })).to.deep.equal([{ id: 'short', cluster: 'local', reason: 'Age' }]);
+    await store.deleteRecording('short');
+    expect(await store.expiredRecordings({ before })).to.deep.equal([]);
   });
 
-  it('removes the oldest recordings until the others fit into the bound', async () => {
+  it('names the oldest recordings without which the others fit into the bound', async () => {
     const store = opened();
     const sizes = [];
     for (const [hour, id] of ['r1', 'r2', 'r3'].entries()) {
@@ -92,9 +93,13 @@ export function itKeepsRecordings(opened: () => AuditDatabase): void {
       await store.keepRecording({ recording, isNew: false, part });
     }
     const [first = 0, second = 0, third = 0] = sizes;
-    expect(await store.expireRecordings({ maxBytes: first + second + third })).to.equal(0);
-    expect(await store.expireRecordings({ maxBytes: second + third - 1 })).to.equal(2);
-    expect(await store.expireRecordings({ maxBytes: second + third - 1 })).to.equal(0);
-    expect([await all({}, { limit: 10 }), await readAll('r1'), await readAll('r3')]).to.deep.equal([['r3'], [], ['r3']]);
+    const expired = async (maxBytes: number) => (await store.expiredRecordings({ maxBytes })).map(({ id, reason }) => [id, reason]);
+    expect(await expired(first + second + third)).to.deep.equal([]);
+    expect(await expired(second + third - 1)).to.deep.equal([
+      ['r1', 'Size'],
+      ['r2', 'Size'],
+    ]);
+    for (const id of ['r1', 'r2']) await store.deleteRecording(id);
+    expect(await expired(second + third - 1)).to.deep.equal([]);
   });
 }

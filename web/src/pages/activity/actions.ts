@@ -71,6 +71,7 @@ const ofService = [
   'PasswordChanged',
   'PasswordReset',
   'RecordingDeleted',
+  'RecordingExpired',
   'RecordingRead',
   'SessionDeleted',
   'TokenRefreshed',
