@@ -135,11 +135,18 @@ export const auditCounts = z
       .array(
         z.object({
           hour: z.iso.datetime().optional().describe('Begin of the hour, by UTC.'),
-          actor: z.string().optional(),
+          actor: z.string().optional().describe('Empty for what the service did by itself, and for logins of unknown users.'),
+          kind: z
+            .enum(['User', 'ServiceAccount', 'System', 'Service'])
+            .optional()
+            .describe(
+              'Kind of the actor. `ServiceAccount`: a program in the cluster. `System`: a part of Kubernetes. `Service`: no user. `User`: any other name; `withToken` tells how much of it programs did.',
+            ),
           verb: z.string().optional(),
           object: auditEvent.shape.objectRef.optional(),
           count: z.int(),
           failures: z.int().describe('Number of those with the outcome `failure`.'),
+          withToken: z.int().optional().describe('Number of those that were done with an access token. Set for counts by actor.'),
         }),
       )
       .describe('The newest 2,208 hours that have events, or the 100 largest counts of another value.'),

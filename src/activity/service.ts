@@ -93,7 +93,11 @@ export class ActivityService {
       by,
       total,
       ...(oldest !== undefined && { oldest: timeText(oldest) }),
-      items: counts.map(({ hour, ...others }) => ({ ...(hour !== undefined && { hour: timeText(hour) }), ...others })),
+      items: counts.map(({ hour, ...others }) => ({
+        ...(hour !== undefined && { hour: timeText(hour) }),
+        ...others,
+        ...(others.actor !== undefined && { kind: kindOf(others.actor) }),
+      })),
     };
   }
 
@@ -168,6 +172,13 @@ export class ActivityService {
 
 /** Returns the right to see the events of all users. */
 const rightFor = ({ namespace }: AuditConditions) => ({ ...audits, ...(namespace !== undefined && { namespace }) });
+
+/** Returns the kind of an actor. Names that begin with `system:` are reserved to Kubernetes. */
+function kindOf(actor: string): AuditCounts['items'][number]['kind'] {
+  if (actor === '') return 'Service';
+  if (actor.startsWith('system:serviceaccount:')) return 'ServiceAccount';
+  return actor.startsWith('system:') ? 'System' : 'User';
+}
 
 const timeText = (time: number): string => new Date(time).toISOString();
 

@@ -68,6 +68,7 @@ export const auditCount = z.object({
   object: auditEvent.shape.objectRef.optional(),
   count: z.int(),
   failures: z.int(),
+  withToken: z.int().optional().describe('Number of those that were done with an access token, for counts by actor.'),
 });
 
 export type AuditCount = z.output<typeof auditCount>;

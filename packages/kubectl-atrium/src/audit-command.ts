@@ -1,33 +1,35 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type Parent, secondsOf } from './access-commands.ts';
 import type { AuditOptions } from './audit.ts';
+import type { CountOptions } from './audit-counts.ts';
 import type { VerifyOptions } from './audit-verify.ts';
 import type { RecordingsOptions } from './recordings.ts';
 import type { StandingOptions } from './standing-access.ts';
 
 export function addAuditCommand({ program, withConsole, sessionOf, terminal }: Parent): void {
-  const audit = withConsole(program.command('audit'))
-    // An option after `verify` is one of `verify`.
-    .enablePositionalOptions()
-    .description('list who did what, the newest last; your own events without the right to list audits')
-    .option('-n, --namespace <namespace>', 'namespace (default: all namespaces)')
-    .option('--who <user>', 'user who did it')
-    .option('--group <group>', 'group of the user who did it, at that time')
-    .option('--token <id>', 'access token with which it was done')
-    .option('--session <name>', 'session in which it was done')
-    .option('--verb <verb>', 'verb, such as delete')
-    .option('--action <action>', 'action, such as restart, scale, cordon or grant')
-    .option('--object <object>', 'resource and name, such as deploy/storefront, or the resource alone')
-    .option('--subresource <name>', 'subresource, such as exec or scale')
-    .option('--text <words>', 'words of the event, such as those of a command')
-    .option('--since <duration>', 'age of the oldest event, such as 30m, 2h or 7d', secondsOf)
-    .option('--failed', 'list only failures and refusals')
+  const audit = withConditions(
+    withConsole(program.command('audit'))
+      // An option after `verify` is one of `verify`.
+      .enablePositionalOptions()
+      .description('list who did what, the newest last; your own events without the right to list audits'),
+  )
     .option('--limit <count>', 'maximum number of events (default: 100, and all as CSV)', countOf)
     .option('-f, --follow', 'continue, and print new events')
     .addOption(new Option('-o, --output <format>', 'output format (default: a table)').choices(['json', 'csv']))
     .action(async (options: AuditOptions, command: Command) => {
       const { printAudit } = await import('./audit.ts');
       await printAudit(options, await sessionOf(command));
+    });
+
+  withConditions(withConsole(audit.command('counts')))
+    .description('count events by user, verb, object or hour; the largest counts first, and hours from the newest on')
+    .addOption(
+      new Option('--by <value>', 'value that the counted events share').choices(['actor', 'verb', 'object', 'hour']).default('actor'),
+    )
+    .addOption(new Option('-o, --output <format>', 'output format (default: a table)').choices(['json']))
+    .action(async (options: CountOptions, command: Command) => {
+      const { printCounts } = await import('./audit-counts.ts');
+      await printCounts(options, await sessionOf(command));
     });
 
   withConsole(audit.command('standing-access'))
@@ -75,6 +77,23 @@ export function addAuditCommand({ program, withConsole, sessionOf, terminal }: P
       else await verifyFile(file, options, terminal());
     });
 }
+
+/** Adds the conditions of a question. */
+const withConditions = (command: Command): Command =>
+  command
+    .option('-n, --namespace <namespace>', 'namespace (default: all namespaces)')
+    .option('--who <user>', 'user who did it')
+    .option('--group <group>', 'group of the user who did it, at that time')
+    .option('--token <id>', 'access token with which it was done')
+    .option('--session <name>', 'session in which it was done')
+    .option('--verb <verb>', 'verb, such as delete')
+    .option('--action <action>', 'action, such as restart, scale, cordon or grant')
+    .option('--object <object>', 'resource and name, such as deploy/storefront, or the resource alone')
+    .option('--subresource <name>', 'subresource, such as exec or scale')
+    .option('--text <words>', 'words of the event, such as those of a command')
+    .option('--since <duration>', 'age of the oldest event, such as 30m, 2h or 7d', secondsOf)
+    .option('--until <duration>', 'age of the newest event (default: now)', secondsOf)
+    .option('--failed', 'list only failures and refusals');
 
 function countOf(text: string): number {
   if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('must be a number from 1 to 999999');

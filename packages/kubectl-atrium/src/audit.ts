@@ -8,7 +8,8 @@ import { askService, readService } from './service.ts';
 import { table } from './table.ts';
 import { CommandError, harmless, harmlessLines, jsonText, say } from './terminal.ts';
 
-export interface AuditOptions {
+/** Conditions of a question. */
+export interface AuditConditions {
   namespace?: string;
   who?: string;
   group?: string;
@@ -22,11 +23,16 @@ export interface AuditOptions {
   text?: string;
   /** Seconds. */
   since?: number;
+  /** Seconds. */
+  until?: number;
   failed?: true;
+  context?: string;
+}
+
+export interface AuditOptions extends AuditConditions {
   limit?: number;
   follow?: true;
   output?: 'json' | 'csv';
-  context?: string;
 }
 
 const eventSchema = z.looseObject({
@@ -76,7 +82,8 @@ export async function printAudit(options: AuditOptions, session: Session): Promi
   if (options.follow) await follow(begin, options, { question, session });
 }
 
-function sayScope(scope: 'All' | 'Own', { terminal }: Session): void {
+/** Tells a user who may not list audits whose events were asked for. */
+export function sayScope(scope: 'All' | 'Own', { terminal }: Session): void {
   if (scope === 'Own') say(terminal, 'The list has your own events only: you may not list audits.auth.platform.io here.');
 }
 
@@ -191,11 +198,18 @@ const rowOf = ({
   sourceIPs.join(','),
 ];
 
-const objectOf = ({ apiGroup, resource, subresource, name }: Event['objectRef']): string =>
+export const objectOf = ({
+  apiGroup,
+  resource,
+  subresource,
+  name,
+}: Pick<Event['objectRef'], 'apiGroup' | 'resource' | 'subresource' | 'name'>): string =>
   [apiGroup === '' ? resource : `${resource}.${apiGroup}`, name, subresource].filter(Boolean).join('/');
 
-async function questionOf(
-  { namespace, who, group, token, session, verb, action, object, subresource, text, since, failed, context }: AuditOptions,
+const timeBefore = (seconds: number): string => new Date(Date.now() - seconds * 1000).toISOString();
+
+export async function questionOf(
+  { namespace, who, group, token, session, verb, action, object, subresource, text, since, until, failed, context }: AuditConditions,
   { terminal }: Session,
 ): Promise<Question> {
   const [type = '', name] = object?.split('/') ?? [];
@@ -212,6 +226,7 @@ async function questionOf(
     ...(verb && { verb }),
     ...(action && { action }),
     ...(failed && { outcome: 'failure' }),
-    ...(since !== undefined && { from: new Date(Date.now() - since * 1000).toISOString() }),
+    ...(since !== undefined && { from: timeBefore(since) }),
+    ...(until !== undefined && { to: timeBefore(until) }),
   };
 }

@@ -120,6 +120,40 @@ describe('kubectl atrium audit', () => {
     expect((await ask(other, '--who', ada)).code).to.equal(1);
   });
 
+  it('counts events by user, and tells programs from users', async () => {
+    const account = 'system:serviceaccount:ci:build';
+    const pipeline = { accessToken: 'at-1', objectRef: { apiGroup: '', resource: 'configmaps', namespace: 'ci', name: 'build' } };
+    await service.auditStore.append([
+      ...[40, 41, 42].map((second) => event(second, account, { objectRef: pipeline.objectRef })),
+      ...[43, 44].map((second) => event(second, noa, pipeline)),
+      event(45, noa, { objectRef: pipeline.objectRef, outcome: 'failure', responseStatus: { code: 403 } }),
+    ]);
+    const { code, stdout, stderr } = await ask(machine, 'counts', '-n', 'ci');
+    expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' });
+    const cells = (text: string) =>
+      text
+        .trimEnd()
+        .split('\n')
+        .map((line) => line.split(/ {3,}/));
+    const rows = [
+      [account, 'ServiceAccount', '3', '0', '0'],
+      [noa, 'User', '3', '1', '2'],
+    ];
+    expect(cells(stdout)).to.have.deep.members([['USER', 'KIND', 'EVENTS', 'FAILED', 'WITH TOKEN'], ...rows]);
+    const byObject = await ask(machine, 'counts', '--by', 'object', '-n', 'ci', '--failed');
+    expect(cells(byObject.stdout)).to.deep.equal([
+      ['OBJECT', 'NAMESPACE', 'EVENTS', 'FAILED'],
+      ['configmaps/build', 'ci', '1', '1'],
+    ]);
+    const json = JSON.parse((await ask(machine, 'counts', '--by', 'hour', '-n', 'ci', '-o', 'json')).stdout);
+    expect(json.items).to.deep.equal([{ hour: '2026-01-12T10:00:00.000Z', count: 6, failures: 1 }]);
+    expect((await ask(machine, 'counts', '--until', '1h', '-n', 'ci', '--by', 'verb')).stdout).to.match(/\ndelete +6 +1\n/);
+    const own = await ask(other, 'counts', '-n', 'ci');
+    expect(own.stderr).to.match(/^The list has your own events only/);
+    expect(own.stdout).to.include(noa).and.not.include(account);
+    expect((await ask(machine, 'counts', '--by', 'colour')).stderr).to.match(/Allowed choices are actor, verb, object, hour/);
+  });
+
   it('follows with -f, and prints each event once, in the order of arrival', async () => {
     const running = machine.start(['audit', '-f', '--verb', 'patch', ...options()]);
     await eventually(
@@ -146,5 +180,11 @@ describe('kubectl atrium audit', () => {
     const { stdout } = await ask(machine, '--who', hostile);
     expect(stdout.trimEnd().split('\n')).to.have.length(2);
     expect(stdout).to.match(/eve {2}\[31m ada/);
+  });
+
+  it('prints the action of an event in place of its verb, and finds it', async () => {
+    await service.auditStore.append([event(50, noa, { verb: 'patch', action: 'restart' })]);
+    const { stdout } = await ask(machine, '--action', 'restart');
+    expect(stdout.trimEnd().split('\n')[1]?.split(/ {3,}/).slice(1, 3)).to.deep.equal([noa, 'restart']);
   });
 });

@@ -165,8 +165,8 @@ describe('events of requests at the door', () => {
     expect(byActor).to.deep.include({ kind: 'AuditCounts', by: 'actor', scope: 'All', total: all.items.length });
     expect(byActor).not.to.have.property('oldest');
     expect(byActor.items).to.deep.equal([
-      { actor: 'alice', count: all.items.length - 1, failures: 0 },
-      { actor: 'carol', count: 1, failures: 1 },
+      { actor: 'alice', kind: 'User', count: all.items.length - 1, failures: 0, withToken: 0 },
+      { actor: 'carol', kind: 'User', count: 1, failures: 1, withToken: 0 },
     ]);
     expect((await count('carol', { by: 'verb' })).items).to.deep.equal([{ verb: 'delete', count: 1, failures: 1 }]);
     const cart = { apiGroup: 'apps', resource: 'deployments', namespace: 'shop', name: 'cart' };

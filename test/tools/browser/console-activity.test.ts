@@ -196,6 +196,53 @@ describe('the page Activity', () => {
   });
 });
 
+describe('the sentences of the page Activity', () => {
+  const { demo, page } = loggedIn('admin', '/');
+  const events = () => page.getByRole('table', { name: 'Activity' }).getByRole('row');
+  const send = (role: string, method: string, path: string, body?: object) =>
+    fetch(`${demo.url}/api/kubernetes${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${demo.person(role).token}`,
+        'content-type': method === 'POST' ? 'application/json' : 'application/merge-patch+json',
+      },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+
+  it('names a restart, a scale by patch and a new binding, and finds them by that', async () => {
+    const restart = { spec: { template: { metadata: { annotations: { 'kubectl.kubernetes.io/restartedAt': '2026-01-12T10:00:00Z' } } } } };
+    expect((await send('admin', 'PATCH', storefront, restart)).status).to.equal(200);
+    expect((await send('admin', 'PATCH', storefront, { spec: { replicas: 5 } })).status).to.equal(200);
+    const group = 'rbac.authorization.k8s.io';
+    const binding = {
+      ...{ apiVersion: `${group}/v1`, kind: 'RoleBinding', metadata: { name: 'testers' } },
+      roleRef: { apiGroup: group, kind: 'ClusterRole', name: 'view' },
+      subjects: [{ apiGroup: group, kind: 'Group', name: 'testers' }],
+    };
+    expect((await send('admin', 'POST', `/apis/${group}/v1/namespaces/shop/rolebindings`, binding)).status).to.equal(201);
+    await page.goto(`${demo.url}/activity`);
+    await events().getByText('admin@example.com restarted Deployment storefront in shop').waitFor();
+    await events().getByText('admin@example.com scaled Deployment storefront in shop to 5').waitFor();
+    await page.getByRole('combobox', { name: 'Action' }).selectOption('granted a role');
+    await events().getByText('restarted').waitFor({ state: 'detached' });
+    await events().getByText('admin@example.com gave testers the role view by RoleBinding testers in shop').waitFor();
+    await page.goto(`${demo.url}/activity`);
+  });
+
+  it('shows who did the most, and whether that was a program', async () => {
+    expect((await send('viewer', 'DELETE', storefront)).status).to.equal(403);
+    await page.goto(`${demo.url}/activity`);
+    await page.getByText('Most active users').click();
+    const actors = page.getByRole('table', { name: 'Most active users' }).getByRole('row');
+    await actors.filter({ hasText: 'admin@example.com' }).getByText('User', { exact: true }).waitFor();
+    await expectAccessible(page);
+    await actors.getByRole('link', { name: 'viewer@example.com' }).click();
+    await events().getByText('restarted').waitFor({ state: 'detached' });
+    await events().getByText('viewer@example.com tried to delete Deployment storefront in shop').waitFor();
+    await page.goto(`${demo.url}/activity`);
+  });
+});
+
 describe('the history of an object for a user who may not list audits', () => {
   const { demo, page } = loggedIn('viewer', '/');
 

@@ -21,6 +21,7 @@ import { EventTable } from './event-table';
 import { Export } from './export';
 import { Filters } from './filters';
 import { Hours } from './hours';
+import { MostActive } from './most-active';
 import { OwnOnly } from './own-only';
 import { type Conditions, conditionNames, conditionsIn } from './question';
 import { RecordingPage } from './recording';
@@ -83,7 +84,11 @@ function Timeline({ asked, kinds }: { asked: string; kinds: readonly Kind[] }) {
         return (
           <>
             {newest.scope === 'Own' && <OwnOnly namespace={conditions.namespace} />}
-            {newest.items.length === 0 ? <NoEvents isOwn={newest.scope === 'Own'} /> : <Answered answer={answer} kinds={kinds} />}
+            {newest.items.length === 0 ? (
+              <NoEvents isOwn={newest.scope === 'Own'} />
+            ) : (
+              <Answered answer={answer} asked={asked} kinds={kinds} />
+            )}
             {hours.oldest !== undefined && <Notice kind="info">{t('activity.notAllCounted')}</Notice>}
           </>
         );
@@ -142,12 +147,19 @@ function useArrivals({ data, reload }: Load<Answer>) {
   return { arrived, lost: lost.since };
 }
 
-function Answered({ answer: { newest, hours, conditions, at }, kinds }: { answer: Answer; kinds: readonly Kind[] }) {
+interface AnsweredProps {
+  answer: Answer;
+  asked: string;
+  kinds: readonly Kind[];
+}
+
+function Answered({ answer: { newest, hours, conditions, at }, asked, kinds }: AnsweredProps) {
   const oldestHour = Math.min(at, ...hours.items.map(({ hour }) => Date.parse(hour ?? '')));
   const [from, to] = [conditions.from ? Date.parse(conditions.from) : oldestHour, conditions.to ? Date.parse(conditions.to) : at];
   return (
     <>
       <Hours hours={hours.items} from={from} to={to} />
+      <MostActive asked={asked} />
       <EventTable label={t('activity.title')} events={newest.items} kinds={kinds} />
       <Older conditions={conditions} after={newest.metadata.continue} kinds={kinds} />
       <Export conditions={conditions} isOwn={newest.scope === 'Own'} />

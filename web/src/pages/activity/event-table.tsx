@@ -57,7 +57,7 @@ const What = (props: Parameters<typeof Sentence>[0]) => {
 };
 
 const RequestBody = ({ text }: { text: string }) => (
-  <details>
+  <details class="told">
     <summary>{t('activity.request')}</summary>
     <pre>{JSON.stringify(JSON.parse(text), undefined, 2)}</pre>
   </details>

@@ -12,7 +12,7 @@ import { t } from '../../text/text';
 import { Button } from '../../ui/button';
 import { Combobox, type Suggestion } from '../../ui/combobox';
 import { instant, localTime } from '../../ui/local-time';
-import { conditionsIn, periodWords, sinceIn } from './question';
+import { actions, conditionsIn, periodWords, sinceIn } from './question';
 
 const verbs = ['create', 'patch', 'update', 'delete', 'deletecollection', 'get', 'list', 'watch'] as const;
 
@@ -26,7 +26,7 @@ export function Filters({ kinds }: { kinds: readonly Kind[] }) {
         name="verb"
         label={t('activity.verb')}
         any={t('activity.anything')}
-        options={verbs.map((verb) => [verb, t(`activity.did.${verb}`)])}
+        options={[...verbs, ...actions].map((verb) => [verb, t(`activity.did.${verb}`)])}
       />
       <Word of={t('activity.word.to')} />
       <Slot

@@ -3,6 +3,9 @@
 /** Length of a period that ends now, in hours, by its word in the address. */
 const periods = { '1h': 1, '24h': 24, '7d': 168, '30d': 720 } as const;
 
+/** Actions that a write told, as choices beside the verbs. */
+export const actions = ['grant', 'restart', 'scale'] as const;
+
 export type Period = keyof typeof periods;
 
 export const periodWords = Object.keys(periods) as Period[];
@@ -41,11 +44,14 @@ export function conditionsIn(query: URLSearchParams, now: number) {
   const equal: Partial<Record<(typeof equalNames)[number], string>> = {};
   for (const name of equalNames) if (query.get(name)) equal[name] = query.get(name) ?? '';
   const outcome = query.get('outcome');
+  const { verb, ...others } = equal;
+  const isAction = actions.some((action) => action === verb);
   const [resource = '', ...group] = (query.get('kind') ?? '').split('.');
   const since = sinceIn(query);
   const [from, to] = [query.get('from'), query.get('to')];
   return {
-    ...equal,
+    ...others,
+    ...(verb !== undefined && (isAction ? { action: verb } : { verb })),
     ...(resource && { resource, group: group.join('.') }),
     ...((outcome === 'success' || outcome === 'failure' || outcome === 'unknown') && {
       outcome: outcome as 'success' | 'failure' | 'unknown',
