@@ -113,7 +113,7 @@ export function createFeatures(context: ProcessContext): Features {
   const lists = createLists(services, namespaces?.allowed, (ctx) => authenticator.revalidate(ctx));
   const managed = { accounts, rights: rightsOf(base), passwordChange: passwords.passwordChange, endAccess };
   const recordings = createRecordings(services, {
-    store: base.auditStore,
+    store: base.auditStore?.recordings,
     policiesOf: (user) => base.watchedAccess?.policiesOf(user) ?? [],
   });
   const mayEnrol = factorStore && mayEnrolBy(config, localGroups);

@@ -1,5 +1,6 @@
 import type { AuditEvent } from '@atrium/audit-store/event.ts';
-import type { AuditDatabase, AuditRetention, ExpiredRecording, Proposal } from '@atrium/audit-store/store.ts';
+import type { ExpiredRecording } from '@atrium/audit-store/recording.ts';
+import type { AuditDatabase, AuditRetention, Proposal } from '@atrium/audit-store/store.ts';
 import type { Counter, Metrics } from '@atrium/http/telemetry/metrics.ts';
 import type { ServiceClient } from '@atrium/kubernetes/own-account.ts';
 import type { Logger } from 'pino';
@@ -96,11 +97,11 @@ export class Retention {
     const bounds = { before: this.#bounds().before, maxBytes: retention.maxRecordingsSize };
     let total = 0;
     while (!this.#isStopping) {
-      const expired = await store.expiredRecordings(bounds);
+      const expired = await store.recordings.expired(bounds);
       if (expired.length === 0) break;
       const time = client.serverClock.now();
       await store.append(expired.map((recording) => expiryOf(recording, time)));
-      for (const { id } of expired) await store.deleteRecording(id);
+      for (const { id } of expired) await store.recordings.delete(id);
       total += expired.length;
     }
     if (total > 0) log.info({ removed: total }, 'expired recordings of shells were removed');

@@ -1,5 +1,5 @@
 import type { AuditEvent } from '@atrium/audit-store/event.ts';
-import { type RecordingStep, type RecordingStore, recordingPage, recordingParts } from '@atrium/audit-store/recording.ts';
+import { type RecordingStore, recordingPage, recordingParts } from '@atrium/audit-store/recording.ts';
 import { type AuditStore, auditCounts, auditPage, chainPart, proposal } from '@atrium/audit-store/store.ts';
 import { foundRecording, maxBodyBytes, maxEvents, recordingDone } from '@atrium/audit-store/wire.ts';
 import { discard, TrustingAgent } from '@atrium/http/outgoing.ts';
@@ -27,6 +27,13 @@ const refusal = z.object({ message: z.string() });
 
 /** Events in `atrium audit-store`, over HTTP. */
 export class RemoteStore implements AuditStore {
+  readonly recordings: RecordingStore = {
+    keep: async (step) => (await this.#ask('/v1/recordings', step, recordingDone)).isDone,
+    list: (filter, page) => this.#ask('/v1/recordings/list', { filter, ...page }, recordingPage),
+    get: async (id) => (await this.#ask('/v1/recordings/get', { id }, foundRecording)).recording,
+    read: async (id, after) => (await this.#ask('/v1/recordings/read', { id, after }, recordingParts)).parts,
+    delete: async (id) => (await this.#ask('/v1/recordings/delete', { id }, recordingDone)).isDone,
+  };
   readonly #options: RemoteStoreOptions;
   readonly #url: string;
   #agent: TrustingAgent;
@@ -56,26 +63,6 @@ export class RemoteStore implements AuditStore {
 
   propose(kept: readonly number[]): ReturnType<AuditStore['propose']> {
     return this.#ask('/v1/checkpoints', { kept }, proposal);
-  }
-
-  async keepRecording(step: RecordingStep): Promise<boolean> {
-    return (await this.#ask('/v1/recordings', step, recordingDone)).isDone;
-  }
-
-  listRecordings(...[filter, page]: Parameters<RecordingStore['listRecordings']>): ReturnType<RecordingStore['listRecordings']> {
-    return this.#ask('/v1/recordings/list', { filter, ...page }, recordingPage);
-  }
-
-  async getRecording(id: string): ReturnType<RecordingStore['getRecording']> {
-    return (await this.#ask('/v1/recordings/get', { id }, foundRecording)).recording;
-  }
-
-  async readRecording(id: string, after: number): ReturnType<RecordingStore['readRecording']> {
-    return (await this.#ask('/v1/recordings/read', { id, after }, recordingParts)).parts;
-  }
-
-  async deleteRecording(id: string): Promise<boolean> {
-    return (await this.#ask('/v1/recordings/delete', { id }, recordingDone)).isDone;
   }
 
   /** Returns the reason why the store does not answer a question, undefined if it does. */

@@ -18,7 +18,7 @@ export async function* asciicast(store: RecordingStore, recording: Recording): A
   yield Buffer.from(`${JSON.stringify(headerOf(recording))}\n`);
   let last = 0;
   for (;;) {
-    const parts = await store.readRecording(recording.id, last);
+    const parts = await store.read(recording.id, last);
     if (parts.length === 0) return;
     for (const { number, lines } of parts) {
       const text = number === last + 1 ? await textOf(lines) : undefined;

@@ -161,7 +161,7 @@ export class RecordingSender {
 
   async #keep(isNew: boolean, part?: { number: number; lines: string }): Promise<void> {
     const { store, recording, onGone } = this.#options;
-    const isKept = await store.keepRecording({ recording: { ...recording(), ...this.#state }, isNew, ...(part && { part }) });
+    const isKept = await store.keep({ recording: { ...recording(), ...this.#state }, isNew, ...(part && { part }) });
     if (isKept) return;
     this.drop();
     onGone();

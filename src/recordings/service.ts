@@ -33,7 +33,7 @@ export class RecordingsService {
     const [started = '', id = ''] = place?.split('.') ?? [];
     const filter = { ...conditions, actor: isOwn ? user : actor, from: timeOf(from), to: timeOf(to) };
     const before = place === undefined ? undefined : { started: Number(started), id };
-    const { recordings: items, last } = await store.listRecordings(filter, { limit, before });
+    const { recordings: items, last } = await store.list(filter, { limit, before });
     return {
       apiVersion: 'auth.platform.io/v1',
       kind: 'RecordingList',
@@ -55,14 +55,14 @@ export class RecordingsService {
   async delete(id: string, caller: Caller, signal: AbortSignal): Promise<Recording> {
     const { store, recording } = await this.#visible(id, caller, signal);
     await this.#access.require(caller, { verb: 'delete', ...recordings, namespace: recording.objectRef.namespace }, signal);
-    if (!(await store.deleteRecording(id))) throw notFound(recordings, id);
+    if (!(await store.delete(id))) throw notFound(recordings, id);
     return recording;
   }
 
   /** Returns a recording that the caller may read: the own ones, and those in namespaces where the caller may get recordings. */
   async #visible(id: string, caller: Caller, signal: AbortSignal): Promise<{ store: RecordingStore; recording: Recording }> {
     const store = this.#kept();
-    const recording = await store.getRecording(id);
+    const recording = await store.get(id);
     if (recording === undefined) throw notFound(recordings, id);
     const { namespace } = recording.objectRef;
     const isOwn = recording.user.username === caller.identity.name;

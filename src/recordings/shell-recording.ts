@@ -204,7 +204,7 @@ export class ShellRecording implements Tap {
   async refused(): Promise<void> {
     this.#isOver = true;
     this.#sender.drop();
-    if (this.#isRequired) await this.#options.store.deleteRecording(this.id);
+    if (this.#isRequired) await this.#options.store.delete(this.id);
   }
 
   #tick(): void {

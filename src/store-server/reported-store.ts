@@ -1,4 +1,4 @@
-import type { RecordingStep, RecordingStore } from '@atrium/audit-store/recording.ts';
+import type { RecordingStore } from '@atrium/audit-store/recording.ts';
 import type { ApiServerEvent, AuditDatabase, AuditStore, Joined } from '@atrium/audit-store/store.ts';
 import type { Counter, Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { StatusError, serviceUnavailable } from '@atrium/objects/status.ts';
@@ -6,6 +6,13 @@ import type { Retention } from '../audit-chain/retention.ts';
 
 /** A store whose failures are answered with 503, and told by a check and metrics. */
 export class ReportedStore implements AuditStore {
+  readonly recordings: RecordingStore = {
+    keep: (...step) => this.#reported(this.#store.recordings.keep(...step)),
+    list: (...query) => this.#reported(this.#store.recordings.list(...query)),
+    get: (...id) => this.#reported(this.#store.recordings.get(...id)),
+    read: (...place) => this.#reported(this.#store.recordings.read(...place)),
+    delete: (...id) => this.#reported(this.#store.recordings.delete(...id)),
+  };
   readonly #store: AuditDatabase;
   readonly #retention: Pick<Retention, 'propose' | 'requireRoom'>;
   readonly #appended: Counter<'outcome'>;
@@ -52,26 +59,6 @@ export class ReportedStore implements AuditStore {
 
   propose(kept: readonly number[]): ReturnType<AuditStore['propose']> {
     return this.#reported(this.#retention.propose(kept));
-  }
-
-  keepRecording(step: RecordingStep): Promise<boolean> {
-    return this.#reported(this.#store.keepRecording(step));
-  }
-
-  listRecordings(...query: Parameters<RecordingStore['listRecordings']>): ReturnType<RecordingStore['listRecordings']> {
-    return this.#reported(this.#store.listRecordings(...query));
-  }
-
-  getRecording(id: string): ReturnType<RecordingStore['getRecording']> {
-    return this.#reported(this.#store.getRecording(id));
-  }
-
-  readRecording(id: string, after: number): ReturnType<RecordingStore['readRecording']> {
-    return this.#reported(this.#store.readRecording(id, after));
-  }
-
-  deleteRecording(id: string): Promise<boolean> {
-    return this.#reported(this.#store.deleteRecording(id));
   }
 
   stop(): Promise<void> {

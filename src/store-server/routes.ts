@@ -1,5 +1,5 @@
 /** Operations of the audit store, for replicas of the service. The store decides nothing about users: the service asks for their rights. */
-import { recordingPage, recordingParts } from '@atrium/audit-store/recording.ts';
+import { type RecordingStore, recordingPage, recordingParts } from '@atrium/audit-store/recording.ts';
 import { type AuditStore, auditCounts, auditPage, chainPart, proposal } from '@atrium/audit-store/store.ts';
 import {
   appendBody,
@@ -69,17 +69,17 @@ export const storeOperations = (store: AuditStore, callers: StoreCallers): Opera
     answer: { description: 'Checkpoints to be signed and kept outside.', schema: proposal },
     ask: ({ kept }) => store.propose(kept),
   }),
-  ...recordingOperations(store, callers),
+  ...recordingOperations(store.recordings, callers),
 ];
 
-const recordingOperations = (store: AuditStore, callers: StoreCallers): Operation[] => [
+const recordingOperations = (recordings: RecordingStore, callers: StoreCallers): Operation[] => [
   question(callers, {
     id: 'KeepRecording',
     paths: ['/v1/recordings'],
     summary: 'Keeps the state of a recording and its next part; answers when both are on disk',
     body: recordingStepBody,
     answer: { description: 'Whether the recording exists.', schema: recordingDone },
-    ask: async (step) => ({ isDone: await store.keepRecording(step) }),
+    ask: async (step) => ({ isDone: await recordings.keep(step) }),
   }),
   question(callers, {
     id: 'QueryRecordings',
@@ -87,7 +87,7 @@ const recordingOperations = (store: AuditStore, callers: StoreCallers): Operatio
     summary: 'Lists recordings, newest first',
     body: recordingQueryBody,
     answer: { description: 'A page of recordings.', schema: recordingPage },
-    ask: ({ filter, ...page }) => store.listRecordings(filter, page),
+    ask: ({ filter, ...page }) => recordings.list(filter, page),
   }),
   question(callers, {
     id: 'FindRecording',
@@ -95,7 +95,7 @@ const recordingOperations = (store: AuditStore, callers: StoreCallers): Operatio
     summary: 'Returns a recording without its output',
     body: recordingIDBody,
     answer: { description: 'The recording, if it exists.', schema: foundRecording },
-    ask: async ({ id }) => ({ recording: await store.getRecording(id) }),
+    ask: async ({ id }) => ({ recording: await recordings.get(id) }),
   }),
   question(callers, {
     id: 'ReadRecording',
@@ -103,7 +103,7 @@ const recordingOperations = (store: AuditStore, callers: StoreCallers): Operatio
     summary: 'Returns parts of a recording',
     body: recordingReadBody,
     answer: { description: 'Parts in their order; none at the end.', schema: recordingParts },
-    ask: async ({ id, after }) => ({ parts: await store.readRecording(id, after) }),
+    ask: async ({ id, after }) => ({ parts: await recordings.read(id, after) }),
   }),
   question(callers, {
     id: 'RemoveRecording',
@@ -111,7 +111,7 @@ const recordingOperations = (store: AuditStore, callers: StoreCallers): Operatio
     summary: 'Deletes a recording',
     body: recordingIDBody,
     answer: { description: 'Whether there was one.', schema: recordingDone },
-    ask: async ({ id }) => ({ isDone: await store.deleteRecording(id) }),
+    ask: async ({ id }) => ({ isDone: await recordings.delete(id) }),
   }),
 ];
 

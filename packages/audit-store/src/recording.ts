@@ -98,12 +98,33 @@ export const recordingParts = z.object({ parts: z.array(part) });
 /** Recordings in a store. */
 export interface RecordingStore {
   /** Resolves when the step is on disk; to false if the recording does not exist any more. A step can be sent again. */
-  keepRecording(step: RecordingStep): Promise<boolean>;
+  keep(step: RecordingStep): Promise<boolean>;
   /** Returns the newest recordings, or those before a place. */
-  listRecordings(filter: RecordingFilter, page: { limit: number; before?: RecordingPlace | undefined }): Promise<RecordingPage>;
-  getRecording(id: string): Promise<Recording | undefined>;
+  list(filter: RecordingFilter, page: { limit: number; before?: RecordingPlace | undefined }): Promise<RecordingPage>;
+  get(id: string): Promise<Recording | undefined>;
   /** Returns parts after a number, a bounded number of them. */
-  readRecording(id: string, after: number): Promise<RecordingPart[]>;
+  read(id: string, after: number): Promise<RecordingPart[]>;
   /** Returns whether there was one. */
-  deleteRecording(id: string): Promise<boolean>;
+  delete(id: string): Promise<boolean>;
+}
+
+/** Recordings that are kept. Without a bound all are. */
+export interface RecordingRetention {
+  /** Time of the last output before which recordings have expired, in milliseconds since the epoch. */
+  before?: number | undefined;
+  /** Bytes of all recordings, compressed, above which the oldest have expired. */
+  maxBytes?: number | undefined;
+}
+
+/** A recording beyond a bound. */
+export interface ExpiredRecording {
+  id: string;
+  cluster: string;
+  reason: 'Age' | 'Size';
+}
+
+/** Recordings in a store that owns its data. */
+export interface RecordingDatabase extends RecordingStore {
+  /** Returns some of the recordings that have expired: none at the end. */
+  expired(retention: RecordingRetention): Promise<ExpiredRecording[]>;
 }

@@ -1,15 +1,17 @@
 import { type Kysely, sql } from 'kysely';
 import type { EventDatabase } from './queries.ts';
 import {
+  type ExpiredRecording,
   type Recording,
+  type RecordingDatabase,
   type RecordingFilter,
   type RecordingPage,
   type RecordingPart,
   type RecordingPlace,
+  type RecordingRetention,
   type RecordingStep,
   recording,
 } from './recording.ts';
-import type { ExpiredRecording, RecordingRetention } from './store.ts';
 import { restored, stored, type Tables } from './tables.ts';
 
 /** Bound of the parts in one answer: a part has some 100 KiB. */
@@ -32,7 +34,17 @@ const rowOf = (kept: Recording): RecordingRow => ({
 
 const recordingOf = ({ rest }: RecordingRow): Recording => recording.parse(JSON.parse(rest));
 
-export async function keepStep({ db, begin }: EventDatabase, { recording: kept, isNew, part }: RecordingStep): Promise<boolean> {
+/** Returns the recordings of a database, which is asked for with each call. */
+export const recordingsOf = (database: () => EventDatabase): RecordingDatabase => ({
+  keep: async (step) => keepStep(database(), step),
+  list: async (filter, page) => listRecordings(database(), filter, page),
+  get: async (id) => getRecording(database(), id),
+  read: async (id, after) => readParts(database(), id, after),
+  delete: async (id) => deleteRecording(database(), id),
+  expired: async (retention) => expiredRecordings(database().db, retention),
+});
+
+async function keepStep({ db, begin }: EventDatabase, { recording: kept, isNew, part }: RecordingStep): Promise<boolean> {
   return await db.transaction().execute(async (transaction) => {
     await begin(transaction);
     const row = rowOf(kept);
@@ -56,7 +68,7 @@ export async function keepStep({ db, begin }: EventDatabase, { recording: kept, 
   });
 }
 
-export async function listRecordings(
+async function listRecordings(
   { db }: EventDatabase,
   { from, to, ...equal }: RecordingFilter,
   { limit, before }: { limit: number; before?: RecordingPlace | undefined },
@@ -77,12 +89,12 @@ export async function listRecordings(
   return { recordings: shown.map(recordingOf), ...(last && { last: { started: last.started, id: last.id } }) };
 }
 
-export async function getRecording({ db }: EventDatabase, id: string): Promise<Recording | undefined> {
+async function getRecording({ db }: EventDatabase, id: string): Promise<Recording | undefined> {
   const row = await db.selectFrom('recordings').selectAll().where('id', '=', stored(id)).executeTakeFirst();
   return row && recordingOf(row);
 }
 
-export async function readParts({ db }: EventDatabase, id: string, after: number): Promise<RecordingPart[]> {
+async function readParts({ db }: EventDatabase, id: string, after: number): Promise<RecordingPart[]> {
   const parts = db
     .selectFrom('recording_parts')
     .select(['number', 'lines'])
@@ -92,7 +104,7 @@ export async function readParts({ db }: EventDatabase, id: string, after: number
   return rows.map(({ number, lines }) => ({ number, lines: Buffer.from(lines).toString('base64') }));
 }
 
-export async function deleteRecording({ db, begin }: EventDatabase, id: string): Promise<boolean> {
+async function deleteRecording({ db, begin }: EventDatabase, id: string): Promise<boolean> {
   return await db.transaction().execute(async (transaction) => {
     await begin(transaction);
     await transaction.deleteFrom('recording_parts').where('recording', '=', stored(id)).execute();
@@ -102,7 +114,7 @@ export async function deleteRecording({ db, begin }: EventDatabase, id: string):
 }
 
 /** Returns some of the recordings that have expired: none at the end. */
-export async function expiredRecordings(db: Kysely<Tables>, { before = 0, maxBytes }: RecordingRetention): Promise<ExpiredRecording[]> {
+async function expiredRecordings(db: Kysely<Tables>, { before = 0, maxBytes }: RecordingRetention): Promise<ExpiredRecording[]> {
   const oldest = await db.selectFrom('recordings').select(['id', 'cluster', 'changed']).orderBy('changed').limit(expiredAtOnce).execute();
   const told = (rows: typeof oldest, reason: ExpiredRecording['reason']) =>
     rows.map(({ id, cluster }) => ({ id: restored(id), cluster: restored(cluster), reason }));

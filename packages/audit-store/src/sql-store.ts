@@ -4,8 +4,7 @@ import type { AuditEvent } from './event.ts';
 import { exportedThrough, rememberExported } from './exports.ts';
 import { appendEvents, joinEvents, settleEvents } from './joins.ts';
 import { type EventDatabase, indexEvents, listEvents, unindexed } from './queries.ts';
-import type { Recording, RecordingPage, RecordingPart, RecordingStep, RecordingStore } from './recording.ts';
-import { deleteRecording, expiredRecordings, getRecording, keepStep, listRecordings, readParts } from './recordings.ts';
+import { recordingsOf } from './recordings.ts';
 import { chainedEvents, expiredKept, proposeCheckpoints, removeSlice } from './retention.ts';
 import type {
   ApiServerEvent,
@@ -15,17 +14,16 @@ import type {
   AuditRetention,
   AuditStore,
   ChainPart,
-  ExpiredRecording,
   IndexState,
   Joined,
   Proposal,
-  RecordingRetention,
 } from './store.ts';
 
 const retryMs = 5_000;
 
 /** Events in a database that kysely speaks to. The segments that it lacks are made while it takes and answers calls. */
 export class SqlStore implements AuditDatabase {
+  readonly recordings = recordingsOf(() => this.#database);
   readonly #opened: EventDatabase;
   readonly #stopping = new AbortController();
   readonly #indexing: Promise<void>;
@@ -87,30 +85,6 @@ export class SqlStore implements AuditDatabase {
 
   async setExported(sequence: number): Promise<void> {
     await rememberExported(this.#database, sequence);
-  }
-
-  async keepRecording(step: RecordingStep): Promise<boolean> {
-    return await keepStep(this.#database, step);
-  }
-
-  async listRecordings(...[filter, page]: Parameters<RecordingStore['listRecordings']>): Promise<RecordingPage> {
-    return await listRecordings(this.#database, filter, page);
-  }
-
-  async getRecording(id: string): Promise<Recording | undefined> {
-    return await getRecording(this.#database, id);
-  }
-
-  async readRecording(id: string, after: number): Promise<RecordingPart[]> {
-    return await readParts(this.#database, id, after);
-  }
-
-  async deleteRecording(id: string): Promise<boolean> {
-    return await deleteRecording(this.#database, id);
-  }
-
-  async expiredRecordings(retention: RecordingRetention): Promise<ExpiredRecording[]> {
-    return await expiredRecordings(this.#database.db, retention);
   }
 
   async stop(): Promise<void> {

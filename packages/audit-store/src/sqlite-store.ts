@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { AuditEvent } from './event.ts';
-import type { Recording, RecordingPage, RecordingPart, RecordingStep, RecordingStore } from './recording.ts';
+import type { RecordingDatabase } from './recording.ts';
 import type { openSqlite } from './sqlite-database.ts';
 import type {
   ApiServerEvent,
@@ -10,18 +10,17 @@ import type {
   AuditRetention,
   AuditStore,
   ChainPart,
-  ExpiredRecording,
   IndexState,
   Joined,
   Proposal,
-  RecordingRetention,
 } from './store.ts';
 
 /** Call of the thread that owns the file. */
-export interface WorkerCall {
-  method: Exclude<keyof AuditDatabase, 'stop'>;
+export type WorkerCall = ({ of: 'events'; method: EventMethod } | { of: 'recordings'; method: keyof RecordingDatabase }) & {
   values: unknown[];
-}
+};
+
+type EventMethod = Exclude<keyof AuditDatabase, 'recordings' | 'stop'>;
 
 interface Pending {
   resolve(result: unknown): void;
@@ -33,6 +32,14 @@ const workerFile = import.meta.url.endsWith('.ts') ? 'sqlite-worker.ts' : 'sqlit
 
 /** Events in a file of SQLite, which a thread of its own reads and writes. */
 export class SqliteStore implements AuditDatabase {
+  readonly recordings: RecordingDatabase = {
+    keep: this.#ofRecordings('keep'),
+    list: this.#ofRecordings('list'),
+    get: this.#ofRecordings('get'),
+    read: this.#ofRecordings('read'),
+    delete: this.#ofRecordings('delete'),
+    expired: this.#ofRecordings('expired'),
+  };
   readonly #worker: Worker;
   /** Calls that are not answered yet. The start of the thread has the id 0. */
   readonly #pending = new Map<number, Pending>();
@@ -111,45 +118,26 @@ export class SqliteStore implements AuditDatabase {
     return this.#call('setExported', sequence);
   }
 
-  keepRecording(step: RecordingStep): Promise<boolean> {
-    return this.#call('keepRecording', step);
-  }
-
-  listRecordings(...[filter, page]: Parameters<RecordingStore['listRecordings']>): Promise<RecordingPage> {
-    return this.#call('listRecordings', filter, page);
-  }
-
-  getRecording(id: string): Promise<Recording | undefined> {
-    return this.#call('getRecording', id);
-  }
-
-  readRecording(id: string, after: number): Promise<RecordingPart[]> {
-    return this.#call('readRecording', id, after);
-  }
-
-  deleteRecording(id: string): Promise<boolean> {
-    return this.#call('deleteRecording', id);
-  }
-
-  expiredRecordings(retention: RecordingRetention): Promise<ExpiredRecording[]> {
-    return this.#call('expiredRecordings', retention);
-  }
-
   async stop(): Promise<void> {
     await this.#worker.terminate();
   }
 
-  #call<Method extends WorkerCall['method']>(
-    method: Method,
-    ...values: Parameters<AuditDatabase[Method]>
-  ): ReturnType<AuditDatabase[Method]> {
-    const answer = new Promise((resolve, reject) => {
+  #call<Method extends EventMethod>(method: Method, ...values: Parameters<AuditDatabase[Method]>): ReturnType<AuditDatabase[Method]> {
+    return this.#send({ of: 'events', method, values }) as ReturnType<AuditDatabase[Method]>;
+  }
+
+  #ofRecordings<Method extends keyof RecordingDatabase>(method: Method): RecordingDatabase[Method] {
+    const call = (...values: unknown[]) => this.#send({ of: 'recordings', method, values });
+    return call as RecordingDatabase[Method];
+  }
+
+  #send(call: WorkerCall): Promise<unknown> {
+    return new Promise((resolve, reject) => {
       if (this.#failure !== undefined) throw this.#failure;
       this.#lastID += 1;
       this.#pending.set(this.#lastID, { resolve, reject });
-      this.#worker.postMessage({ id: this.#lastID, method, values });
+      this.#worker.postMessage({ id: this.#lastID, ...call });
     });
-    return answer as ReturnType<AuditDatabase[Method]>;
   }
 
   #fail(error: Error): void {

@@ -6,9 +6,11 @@ import type { WorkerCall } from './sqlite-store.ts';
 
 const store = new SqlStore(await openSqlite(...(workerData as Parameters<typeof openSqlite>)));
 
-parentPort?.on('message', async ({ id, method, values }: WorkerCall & { id: number }) => {
+parentPort?.on('message', async ({ id, values, ...asked }: WorkerCall & { id: number }) => {
   try {
-    const call = store[method] as (...values: unknown[]) => Promise<unknown>;
+    const call = (asked.of === 'events' ? store[asked.method] : store.recordings[asked.method]) as (
+      ...values: unknown[]
+    ) => Promise<unknown>;
     parentPort?.postMessage({ id, result: await call.apply(store, values) });
   } catch (error) {
     parentPort?.postMessage({ id, error });

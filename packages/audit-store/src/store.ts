@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type AuditEvent, auditEvent } from './event.ts';
-import type { RecordingStore } from './recording.ts';
+import type { RecordingDatabase, RecordingStore } from './recording.ts';
 
 const equal = () => z.string().optional();
 const milliseconds = () => z.int().optional();
@@ -107,7 +107,8 @@ export const proposal = z.object({
 
 export type Proposal = z.output<typeof proposal>;
 
-export interface AuditStore extends RecordingStore {
+export interface AuditStore {
+  readonly recordings: RecordingStore;
   /** Resolves when all events are on disk. An event whose `auditID` is known is ignored, so that a batch can be sent again. */
   append(events: readonly AuditEvent[]): Promise<void>;
   /** Returns the newest events, or those before a place. */
@@ -133,21 +134,6 @@ export interface AuditRetention {
   maxEvents?: number | undefined;
   /** Bytes of the database above which the oldest events have expired. Ignored by a database that does not tell its bytes. */
   maxBytes?: number | undefined;
-}
-
-/** Recordings that are kept. Without a bound all are. */
-export interface RecordingRetention {
-  /** Time of the last output before which recordings have expired, in milliseconds since the epoch. */
-  before?: number | undefined;
-  /** Bytes of all recordings, compressed, above which the oldest have expired. */
-  maxBytes?: number | undefined;
-}
-
-/** A recording beyond a bound. */
-export interface ExpiredRecording {
-  id: string;
-  cluster: string;
-  reason: 'Age' | 'Size';
 }
 
 /** An event that an API server tells. */
@@ -177,6 +163,7 @@ export interface IndexState {
 
 /** A store that owns its data: their chain, and their end. */
 export interface AuditDatabase extends AuditStore {
+  readonly recordings: RecordingDatabase;
   /**
    * Takes events of an API server, so that an act is one event. Resolves when all are on disk. An event of an API server waits for the
    * event of its door.
@@ -199,6 +186,4 @@ export interface AuditDatabase extends AuditStore {
   /** Returns the number through which events were exported; 0 before the first export. */
   exported(): Promise<number>;
   setExported(sequence: number): Promise<void>;
-  /** Returns some of the recordings that have expired: none at the end. */
-  expiredRecordings(retention: RecordingRetention): Promise<ExpiredRecording[]>;
 }

@@ -36,12 +36,12 @@ describe('recordings of kubectl, with a kubelet', () => {
     expect(exit).to.deep.equal([0, null]);
     count += 1;
     const { recordings } = await eventually(
-      () => suite.auditStore.listRecordings({}, { limit: 100 }),
+      () => suite.auditStore.recordings.list({}, { limit: 100 }),
       ({ recordings: found }) => found.length === count && found.every(({ endedAt }) => endedAt !== undefined),
     );
     const [newest] = recordings;
     if (newest === undefined) throw new Error('no recording');
-    const [, ...lines] = (await buffer(asciicast(suite.auditStore, newest))).toString().trimEnd().split('\n');
+    const [, ...lines] = (await buffer(asciicast(suite.auditStore.recordings, newest))).toString().trimEnd().split('\n');
     return { printed, kept: Buffer.from(lines.map((line) => (JSON.parse(line) as string[])[2]).join('')) };
   }
 

@@ -178,13 +178,13 @@ export function itServesStoreCalls(databaseSettings: () => Promise<object> = asy
     try {
       const kept = { ...recording, bytes: 3 } as Recording;
       const part = { number: 1, lines: gzipSync('one').toString('base64') };
-      expect(await remote.keepRecording({ recording: kept, isNew: true })).to.equal(true);
-      expect(await remote.keepRecording({ recording: kept, isNew: false, part })).to.equal(true);
-      expect(await remote.listRecordings({ actor: 'ada' }, { limit: 10 })).to.deep.equal({ recordings: [kept] });
-      expect([await remote.getRecording('r1'), await remote.readRecording('r1', 0)]).to.deep.equal([kept, [part]]);
-      expect([await remote.deleteRecording('r1'), await remote.deleteRecording('r1')]).to.deep.equal([true, false]);
-      expect(await remote.getRecording('r1')).to.equal(undefined);
-      expect(await remote.keepRecording({ recording: kept, isNew: false })).to.equal(false);
+      expect(await remote.recordings.keep({ recording: kept, isNew: true })).to.equal(true);
+      expect(await remote.recordings.keep({ recording: kept, isNew: false, part })).to.equal(true);
+      expect(await remote.recordings.list({ actor: 'ada' }, { limit: 10 })).to.deep.equal({ recordings: [kept] });
+      expect([await remote.recordings.get('r1'), await remote.recordings.read('r1', 0)]).to.deep.equal([kept, [part]]);
+      expect([await remote.recordings.delete('r1'), await remote.recordings.delete('r1')]).to.deep.equal([true, false]);
+      expect(await remote.recordings.get('r1')).to.equal(undefined);
+      expect(await remote.recordings.keep({ recording: kept, isNew: false })).to.equal(false);
     } finally {
       await remote.stop();
     }

@@ -59,9 +59,9 @@ describe('kubectl atrium audit recordings', () => {
       running,
       aRecording(4, noa, { reason: 'TooLarge' }),
     ];
-    for (const recording of kept) await service.auditStore.keepRecording({ recording, isNew: true });
+    for (const recording of kept) await service.auditStore.recordings.keep({ recording, isNew: true });
     const part = { number: 1, lines: gzipSync(lines).toString('base64') };
-    await service.auditStore.keepRecording({ recording: aRecording(1, ada), isNew: false, part });
+    await service.auditStore.recordings.keep({ recording: aRecording(1, ada), isNew: false, part });
     await eventually(
       () => ask(machine, 'recordings'),
       ({ stdout }) => stdout.includes(noa),

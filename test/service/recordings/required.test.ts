@@ -21,9 +21,9 @@ describe('shells that must be recorded', () => {
       maxRecordingBytes: '3MiB',
     });
     const { auditStore } = started;
-    const keep = auditStore.keepRecording.bind(auditStore);
+    const { keep } = auditStore.recordings;
     let isAway = false;
-    auditStore.keepRecording = (step) => (isAway ? Promise.reject(new Error('the disk is full')) : keep(step));
+    auditStore.recordings.keep = (step) => (isAway ? Promise.reject(new Error('the disk is full')) : keep(step));
     return {
       ...started,
       setAway(value: boolean) {

@@ -74,7 +74,7 @@ describe('audit verify --recordings', () => {
     const texts = [aLine(`first of ${id}`), aLine(`second of ${id}`)];
     for (const [index, text] of texts.entries()) {
       const part = { number: index + 1, lines: compressed(text).toString('base64') };
-      await auditStore.keepRecording({ recording, isNew: index === 0, part });
+      await auditStore.recordings.keep({ recording, isNew: index === 0, part });
     }
     const all = texts.join('');
     const recorded = { sha256: createHash('sha256').update(all).digest('hex'), bytes: all.length, lines: texts.length };
@@ -162,12 +162,12 @@ describe('audit verify --recordings', () => {
       objectRef: { apiGroup: 'auth.platform.io', resource: 'recordings' },
     } as const;
     await service.auditStore.append([eventOf('expired', noa, { ...expiry, objectRef: { ...expiry.objectRef, name: 'expired' } })]);
-    await service.auditStore.deleteRecording('expired');
+    await service.auditStore.recordings.delete('expired');
     await record('killed', noa, false);
-    const { recordings } = await service.auditStore.listRecordings({}, { limit: 10 });
+    const { recordings } = await service.auditStore.recordings.list({}, { limit: 10 });
     const [one] = recordings;
     if (one === undefined) throw new Error('no recording');
-    await service.auditStore.keepRecording({ recording: { ...one, id: 'unknown', endedAt }, isNew: true });
+    await service.auditStore.recordings.keep({ recording: { ...one, id: 'unknown', endedAt }, isNew: true });
     const { code, stdout } = await eventually(verify, (result) => result.stdout.includes('1 deleted'));
     expect(stdout).to.match(/^Recording deleted of noa@example\.com in shop\/cart-0: was deleted by ada@example\.com, \S+Z$/m);
     expect(stdout).to.match(/^Recording killed .*: has no end: its shell runs, or its replica was killed$/m);
@@ -179,14 +179,14 @@ describe('audit verify --recordings', () => {
   });
 
   it('finds a recording that is there again after its deletion', async () => {
-    const { recordings } = await service.auditStore.listRecordings({}, { limit: 10 });
+    const { recordings } = await service.auditStore.recordings.list({}, { limit: 10 });
     const [one] = recordings;
     if (one === undefined) throw new Error('no recording');
-    await service.auditStore.keepRecording({ recording: { ...one, id: 'deleted' }, isNew: true });
+    await service.auditStore.recordings.keep({ recording: { ...one, id: 'deleted' }, isNew: true });
     const { code, stdout } = await verify();
     expect(stdout).to.match(/^Recording deleted .*: is there, although it was deleted by ada@example\.com, /m);
     expect(code).to.equal(1);
-    await service.auditStore.deleteRecording('deleted');
+    await service.auditStore.recordings.delete('deleted');
   });
 
   it('tells that recordings cannot be checked without the right to list them, and in a saved audit', async () => {
