@@ -35,12 +35,25 @@ describe('the history of an object in the console', () => {
     await rows(page).getByText('admin@example.com scaled Deployment storefront from 5 to 2').waitFor();
   });
 
-  it('shows the body of a write of RBAC', async () => {
+  it('shows the fields that a write of RBAC changed, and none before it that is not known', async () => {
     const view = '/apis/rbac.authorization.k8s.io/v1/clusterroles/view';
     expect((await send('admin', 'PATCH', view, { metadata: { labels: { team: 'shop' } } })).status).to.equal(200);
     await page.goto(`${demo.url}/r/rbac.authorization.k8s.io/v1/clusterroles/view/history`);
-    await page.getByText('Request body').click();
-    await rows(page).getByText('"team": "shop"').waitFor();
+    const ops = [
+      { op: 'test', path: '/metadata/labels/team', value: 'shop' },
+      { op: 'replace', path: '/metadata/labels/team', value: 'sales' },
+    ];
+    const patched = await fetch(`${demo.url}/api/kubernetes${view}`, {
+      method: 'PATCH',
+      headers: { authorization: `Bearer ${demo.person('admin').token}`, 'content-type': 'application/json-patch+json' },
+      body: JSON.stringify(ops),
+    });
+    expect(patched.status).to.equal(200);
+    await page.reload();
+    await page.getByText('Changed fields').nth(1).click();
+    await rows(page).getByText('metadata.labels.team: → shop').waitFor();
+    await page.getByText('Changed fields').first().click();
+    await rows(page).getByText('metadata.labels.team: shop → sales').waitFor();
     await expectAccessible(page);
   });
 

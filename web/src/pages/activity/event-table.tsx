@@ -1,8 +1,11 @@
+import { useSignal } from '@preact/signals';
 import { CircleAlert, CircleCheck, Info } from 'lucide';
 import type { Kind } from '../../api/kinds';
+import { useLoad } from '../../api/load';
 import { t } from '../../text/text';
 import { Ago } from '../../ui/age';
 import { Icon } from '../../ui/icon';
+import { Loaded } from '../../ui/loaded';
 import { PlainTable } from '../../ui/plain-table';
 import { type AuditEvent, hadEffect } from './actions';
 import { RecordingLink } from './recording-link';
@@ -51,17 +54,26 @@ const What = (props: Parameters<typeof Sentence>[0]) => {
   return (
     <>
       <Sentence {...props} /> {recording !== undefined && <RecordingLink id={recording} />}
-      {requestObject !== undefined && <RequestBody text={requestObject} />}
+      {requestObject !== undefined && <RequestBody event={props.event} />}
     </>
   );
 };
 
-const RequestBody = ({ text }: { text: string }) => (
-  <details class="told">
-    <summary>{t('activity.request')}</summary>
-    <pre>{JSON.stringify(JSON.parse(text), undefined, 2)}</pre>
-  </details>
-);
+function RequestBody({ event }: { event: AuditEvent }) {
+  const isOpen = useSignal(false);
+  const load = useLoad(isOpen.value ? 'audit/written' : undefined, () => import('./written'));
+  return (
+    <details
+      class="told"
+      onToggle={({ currentTarget }) => {
+        isOpen.value = currentTarget.open;
+      }}
+    >
+      <summary>{t(event.verb === 'patch' ? 'activity.changedFields' : 'activity.request')}</summary>
+      {isOpen.value && <Loaded load={load}>{({ Written }) => <Written event={event} />}</Loaded>}
+    </details>
+  );
+}
 
 function Outcome({ event }: { event: AuditEvent }) {
   const { code } = event.responseStatus ?? {};

@@ -1,6 +1,6 @@
 /** Sentences about events, such as "ada@example.com scaled Deployment storefront in shop from 2 to 5". */
 import { type ComponentChildren, Fragment } from 'preact';
-import { type Kind, pageOf } from '../../api/kinds';
+import { type Kind, kindId, pageOf } from '../../api/kinds';
 import { href } from '../../app/router';
 import { type Key, t } from '../../text/text';
 import { type AuditEvent, actionOf, hadEffect, serviceActionOf, toldAction } from './actions';
@@ -76,15 +76,17 @@ function Target({ of: { apiGroup, resource, subresource, namespace, name }, user
   const object = (
     <>
       {kind?.kind ?? (isUnknown ? `${resource}/${subresource}` : resource)}{' '}
-      {kind === undefined || isAtObject ? (
-        shown
-      ) : (
-        <a href={href(pageOf(kind, { name, ...(kind.isNamespaced && { namespace }) }, 'history'))}>{shown}</a>
-      )}
+      {kind === undefined || isAtObject ? shown : <a href={href(pageOfObject(kind, name, namespace))}>{shown}</a>}
     </>
   );
   return inNamespace(object, isAtObject ? undefined : namespace);
 }
+
+/** Returns the history of an object. The page of an access request has its reason and its approvers, and leads to its events. */
+const pageOfObject = (kind: Kind, name: string, namespace: string | undefined): string =>
+  kindId(kind) === 'accessrequests.auth.platform.io'
+    ? `/requests/${encodeURIComponent(name)}`
+    : pageOf(kind, { name, ...(kind.isNamespaced && { namespace }) }, 'history');
 
 interface TargetProps extends Required<Pick<SentenceProps, 'kinds' | 'isAtObject'>> {
   of: AuditEvent['objectRef'];
