@@ -57,6 +57,7 @@ function accessReview({ id, path, query: reviewing }: ReviewPath, service: Acces
     before: [compressed],
     query: reviewing,
     viewAs: () => ({ ...ownReviews, resource: 'selfsubjectaccessreviews' }),
+    openToScopes: true,
     body: reviewBody,
     isAskedAgain: true,
     answers: answers('The review with its status, or a list of reviews in the requested order.', reviewAnswer),

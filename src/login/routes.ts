@@ -163,6 +163,7 @@ function infoOperations(info: LoginHandlers['info']): Operation[] {
     summary: 'Returns the identity of the caller',
     credential: 'forwarded',
     openToPasswordDue: true,
+    openToScopes: true,
     answers: { 200: { description: 'The caller.', content: { [json]: userInfo } } },
     async handle({ ctx, caller, signal }: { ctx: Context; caller: Bearer; signal: AbortSignal }) {
       const person = await info(caller, signal);

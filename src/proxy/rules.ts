@@ -2,10 +2,11 @@
 import { Readable } from 'node:stream';
 import { refuseBody } from '@atrium/http/body.ts';
 import { actorOf, type Caller, type Viewing } from '@atrium/http/caller.ts';
+import { requireScope } from '@atrium/http/scope.ts';
 import { requestBody } from '@atrium/http/slow-clients.ts';
 import { viewWriteHeader, viewWriteOf } from '@atrium/http/view-headers.ts';
 import type { PassedCall } from '@atrium/kubernetes/passage.ts';
-import type { Target, TargetResource } from '@atrium/kubernetes/request-target.ts';
+import { accessOf, type Target, type TargetResource } from '@atrium/kubernetes/request-target.ts';
 import { badRequest, StatusError, unknownPath } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
 import type { Config } from '../config/schema.ts';
@@ -26,6 +27,7 @@ export function checkRequest(ctx: Context, caller: Caller, target: Target, servi
   const rules = services.config.kubernetes.proxy;
   if (!rules.paths.some((path) => isBelow(target.segments, path))) throw unknownPath();
   refuseBody(ctx.req, ['GET', 'HEAD', 'OPTIONS']);
+  if (caller.scope !== undefined) requireScope(caller.scope, accessOf(ctx.method, target));
   if (isProxy(target)) checkProxy(target, caller, rules);
   if (rules.readOnly && !isRead(ctx.method, target))
     throw refused('ReadOnly', 'the Kubernetes API is read-only in this installation (kubernetes.proxy.readOnly)');

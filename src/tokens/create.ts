@@ -53,17 +53,18 @@ export class AccessTokenCreator {
     if (subject !== undefined) await this.#requireAdopted(owner, subject, caller, signal);
     const expiration = this.#expirationOf(asked, time);
     await this.#lister.whenReady(signal);
-    const { id, text, tokenHash } = newToken();
+    const { description, scope } = asked;
+    const { id, text, tokenHash } = newToken(scope);
+    const shown = { description, ...(scope && { scope }) };
     const existing = [...this.#tokens.values()].filter((row) => isOf(row, owner)).map(({ name }) => name);
     return this.#creations.create({ owner: owner.uid, key: id, existing }, checkNumber(id), async () => {
       const expiresAt = new Date(expiration * 1000);
-      const { description } = asked;
-      const token = { id, owner, subject, description, tokenHash, issuedAt: time, expiresAt };
+      const token = { id, owner, subject, description, scope, tokenHash, issuedAt: time, expiresAt };
       const stored = await storeToken(this.#services.client, token, { isDryRun, signal });
       const timestamp = Math.floor(time.getTime() / 1000);
-      if (isDryRun) return { created: { id, timestamp, expiration, description }, owner };
+      if (isDryRun) return { created: { id, timestamp, expiration, ...shown }, owner };
       await this.#tokens.waitForWrite(stored.metadata.resourceVersion, signal);
-      return { created: { id, token: text, timestamp, expiration, description }, owner };
+      return { created: { id, token: text, timestamp, expiration, ...shown }, owner };
     });
   }
 

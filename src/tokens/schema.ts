@@ -2,6 +2,7 @@ import type { ListProperties } from '@atrium/lists/properties.ts';
 import { folded } from '@atrium/objects/folded.ts';
 import { objectMeta, shownLabel } from '@atrium/objects/object-schemas.ts';
 import { z } from 'zod';
+import { tokenScope } from './scope.ts';
 import type { AccessTokenRow } from './store.ts';
 
 /** Properties by which access tokens are selected, filtered and sorted. */
@@ -42,6 +43,7 @@ export const accessTokenObject = z
         .optional()
         .describe('Account at an external issuer that created the token. The token ends when the user loses that account.'),
       description: z.string(),
+      scope: tokenScope.optional(),
       issuedAt: time,
       expiration: time.optional(),
     }),
@@ -79,6 +81,7 @@ export const newAccessTokenBody = z
       .min(0, 'must be whole seconds since 1970')
       .default(0)
       .describe('Expiry in Unix seconds, at most `users.accessTokens.maxDays` from now. 0: after `users.accessTokens.defaultDays`.'),
+    scope: tokenScope.optional(),
   })
   .meta({ examples: [{ description: 'ci', expiration: 0 }] });
 
@@ -91,6 +94,7 @@ export const createdAccessToken = z
     timestamp: z.int().describe('Time of creation in Unix seconds.'),
     expiration: z.int().describe('Expiry in Unix seconds.'),
     description: z.string(),
+    scope: tokenScope.optional(),
   })
   .meta({
     id: 'CreatedAccessToken',

@@ -11,6 +11,7 @@ import { z } from 'zod';
 import type { Services } from '../services.ts';
 import type { Account, Subject } from '../users/record/account.ts';
 import { userApiVersion, userResource } from '../users/record/schema.ts';
+import { type GivenScope, storedScope } from './scope.ts';
 
 /** The custom resource AccessToken; deploy/manifests holds its definition. */
 export const accessTokenResource: ResourceType = { group: 'auth.platform.io', version: 'v1', resource: 'accesstokens' };
@@ -33,6 +34,8 @@ export interface AccessTokenRow {
   /** Account at an external issuer that created the token; absent if another credential created it, or before the field existed. */
   readonly subject?: Subject;
   readonly description: string;
+  /** Part of the owner's rights that the token has; absent for all of them. */
+  readonly scope?: GivenScope;
   /** SHA-256 of the secret, in hexadecimal. */
   readonly tokenHash: string;
   readonly createdAt: number;
@@ -51,6 +54,7 @@ const storedToken = z.object({
     owner: z.string(),
     subject: z.object({ issuer: z.string(), sub: z.string() }).exactOptional(),
     description: z.string().default(''),
+    scope: storedScope.exactOptional(),
     tokenHash: z.string(),
     expiration: time.optional(),
   }),
@@ -61,7 +65,7 @@ const storedToken = z.object({
 export function accessTokenRow(object: KubernetesObject): AccessTokenRow {
   const { metadata } = object;
   const { spec, status, metadata: parsed } = storedToken.parse(object);
-  const { owner, subject, description, tokenHash, expiration } = spec;
+  const { owner, subject, description, scope, tokenHash, expiration } = spec;
   return {
     name: metadata.name,
     uid: metadata.uid,
@@ -72,6 +76,7 @@ export function accessTokenRow(object: KubernetesObject): AccessTokenRow {
     ownerUID: parsed.ownerReferences.find((reference) => isOwner(reference, owner))?.uid ?? '',
     ...(subject && { subject }),
     description,
+    ...(scope && { scope }),
     tokenHash,
     createdAt: Date.parse(metadata.creationTimestamp),
     expiresAt: expiration,
@@ -99,6 +104,7 @@ interface StoredToken {
   /** Account at an external issuer that creates the token; undefined for other credentials. */
   subject: Subject | undefined;
   description: string;
+  scope: GivenScope | undefined;
   tokenHash: string;
   issuedAt: Date;
   expiresAt: Date;
@@ -107,12 +113,12 @@ interface StoredToken {
 /** Creates an AccessToken with an owner reference, so that it is deleted with the user. @throws StatusError 503, 504 */
 export async function storeToken(
   client: ServiceClient,
-  { id, owner, subject, description, tokenHash, issuedAt, expiresAt }: StoredToken,
+  { id, owner, subject, description, scope, tokenHash, issuedAt, expiresAt }: StoredToken,
   { isDryRun, signal }: { isDryRun: boolean; signal: AbortSignal },
 ): Promise<KubernetesObject> {
   const { name, uid, email: ownerEmail } = owner;
   const times = { issuedAt: timestamp(issuedAt), expiration: timestamp(expiresAt) };
-  const spec = { owner: name, ownerEmail, ...(subject && { subject }), description, tokenHash, ...times };
+  const spec = { owner: name, ownerEmail, ...(subject && { subject }), description, ...(scope && { scope }), tokenHash, ...times };
   const ownerReferences = [{ apiVersion: userApiVersion, kind: 'User', name, uid }];
   const object = { apiVersion: accessTokenApiVersion, kind: 'AccessToken', metadata: { name: id, ownerReferences }, spec };
   const created = await new ServiceResource(client, accessTokenKind).create(object, { isDryRun, signal });

@@ -9,6 +9,7 @@
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+import { canonicalScope, type GivenScope } from './scope.ts';
 
 const idDigits = 'abcdefghijklmnopqrstuvwxyz234567';
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -25,11 +26,11 @@ interface NewToken {
 }
 
 /** Generates a token. */
-export function newToken(): NewToken {
+export function newToken(scope: GivenScope | undefined): NewToken {
   const id = Array.from(randomBytes(16), (byte) => idDigits[byte % idDigits.length]).join('');
   const secret = inDigits(BigInt(`0x${randomBytes(32).toString('hex')}`), secretLength);
   const signed = `cat_${id}_${secret}`;
-  return { id, text: `${signed}${checksumOf(signed)}`, tokenHash: hashOf(secret) };
+  return { id, text: `${signed}${checksumOf(signed)}`, tokenHash: hashOf(signedText(secret, scope)) };
 }
 
 /** @returns undefined for a text that cannot be a token, such as a mistyped token */
@@ -39,15 +40,22 @@ export function readToken(text: string): { id: string; secret: string } | undefi
   return { id, secret };
 }
 
-/** Reports whether the hash is that of the secret, in constant time. */
-export const isHashOf = (tokenHash: string, secret: string): boolean => {
-  const given = Buffer.from(hashOf(secret));
+/**
+ * Returns the text whose hash is stored: the secret, with the scope of a token that has one. A scope that is changed or removed, by a build
+ * that does not know scopes too, makes the token invalid.
+ */
+export const signedText = (secret: string, scope: GivenScope | undefined): string =>
+  scope === undefined ? secret : `${secret} ${JSON.stringify(canonicalScope(scope))}`;
+
+/** Reports whether the hash is that of the text, in constant time. */
+export const isHashOf = (tokenHash: string, signed: string): boolean => {
+  const given = Buffer.from(hashOf(signed));
   const kept = Buffer.from(tokenHash);
   return given.length === kept.length && timingSafeEqual(given, kept);
 };
 
 /** Returns the SHA-256 in hexadecimal: a secret of 256 random bits needs no slow hash. */
-const hashOf = (secret: string): string => hash('sha256', secret);
+const hashOf = (signed: string): string => hash('sha256', signed);
 
 const checksumOf = (text: string): string => inDigits(BigInt(crc32(text)), checksumLength);
 

@@ -54,7 +54,7 @@ export function createAccessTokens(services: Services, { accounts, localGroups, 
     ],
     deleteAll: (owner, signal) => removeTokensOf(services.client, tokens, owner, signal),
     async judge(bearer, ctx, isUse) {
-      const judged = await verifier.bearer(bearer, ctx.state.signal);
+      const judged = await verifier.bearer(bearer, ctx.state.source, ctx.state.signal);
       if (isUse) lastUse.note(judged.row);
       return judged.bearer;
     },

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Bearer, Identity } from '@atrium/http/caller.ts';
 import { atMost } from '@atrium/http/limits/bounded-cache.ts';
+import { outsideScope } from '@atrium/http/scope.ts';
 import { listedWithinMs, madeWithinMs } from '@atrium/kubernetes/deadline.ts';
 import { fitsHeader, isReservedGroup, isReservedName } from '@atrium/kubernetes/impersonation.ts';
 import type { WatchCache } from '@atrium/kubernetes/watch/watch-cache.ts';
@@ -13,12 +14,14 @@ import { noLongerValid, phaseCause, revoked, subjectDiffers } from '../users/rec
 import { isLocalGroupName, type LocalGroupLookup, requireLocalGroups } from '../users/record/local-groups.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
 import type { TokenReview, TokenReviewRequest } from './schema.ts';
+import { AccessTokenScope, type GivenScope } from './scope.ts';
 import type { AccessTokenRow, LastUse } from './store.ts';
-import { isHashOf, readToken } from './token-text.ts';
+import { isHashOf, readToken, signedText } from './token-text.ts';
 
 /** Names the token in the audit log of the API server. */
 const idKey = 'auth.platform.io/access-token';
 
+const onlyHere = 'the token has a scope, which the API server does not know: send the request to Atrium, below /api/kubernetes';
 const passwordDue = 'the password of the account must be changed first';
 
 /**
@@ -38,6 +41,7 @@ export async function reviewToken(
   if (verdict === undefined) return review({ authenticated: false });
   if ('cause' in verdict) return review({ authenticated: false, error: verdict.cause.message ?? 'the token is not valid' });
   const { row, account, identity } = verdict;
+  if (row.scope) return review({ authenticated: false, error: onlyHere });
   if (account.mustChangePassword) return review({ authenticated: false, error: passwordDue });
   lastUse.note(row);
   const { name: username, uid, groups } = identity;
@@ -68,6 +72,8 @@ export class AccessTokenVerifier {
   readonly #localGroups: LocalGroupLookup;
   /** Identities by account: every change of the record makes a new account object. */
   readonly #identities = new WeakMap<Account, { local: string; identity: Identity; fingerprint: string }>();
+  /** Scopes by row: an AccessToken never changes, apart from its status. */
+  readonly #scopes = new WeakMap<AccessTokenRow, AccessTokenScope>();
 
   /** Ids of deleted tokens, for which no request waits. */
   readonly #gone = new LRUCache<string, true>(atMost(maxGone));
@@ -88,17 +94,27 @@ export class AccessTokenVerifier {
     });
   }
 
-  /** Returns the bearer for a token with the prefix of access tokens: its calls impersonate the owner. @throws StatusError 401, 503 */
-  async bearer(bearer: Bearer, signal: AbortSignal): Promise<{ bearer: Bearer; row: AccessTokenRow }> {
+  /**
+   * Returns the bearer for a token with the prefix of access tokens: its calls impersonate the owner.
+   *
+   * @param source address of the client
+   * @throws StatusError 401, 403 OutsideScope, 503
+   */
+  async bearer(bearer: Bearer, source: string, signal: AbortSignal): Promise<{ bearer: Bearer; row: AccessTokenRow }> {
     const verdict = await this.verify(bearer.token, signal);
     if (verdict === undefined) throw unauthorized({ tokenGiven: true });
     if ('cause' in verdict) throw noLongerValid(verdict.cause);
     const { row, account, identity, fingerprint } = verdict;
+    const scope = row.scope && this.#scopeOf(row, row.scope);
+    if (scope && !scope.isFrom(source)) throw outsideScope(`requests from ${source}`);
     const { name: user, mustChangePassword } = account;
     // Decisions are cached by the hash, so decisions from before a change of groups are no longer found.
     const hashed = hash('sha256', `${bearer.hash} ${fingerprint}`);
     return {
-      bearer: { token: bearer.token, hash: hashed, actAs: identity, user, accessToken: row.name, isVerified: true, mustChangePassword },
+      bearer: {
+        ...{ token: bearer.token, hash: hashed, actAs: identity, user, accessToken: row.name, isVerified: true, mustChangePassword },
+        ...(scope && { scope }),
+      },
       row,
     };
   }
@@ -113,7 +129,7 @@ export class AccessTokenVerifier {
     if (read === undefined) return undefined;
     await this.#whenReady(signal);
     const row = await this.#find(read.id, signal);
-    if (row === undefined || !isHashOf(row.tokenHash, read.secret)) return undefined;
+    if (row === undefined || !isHashOf(row.tokenHash, signedText(read.secret, row.scope))) return undefined;
     const now = this.#services.now();
     if (row.expiresAt !== undefined && row.expiresAt <= now.getTime()) return { cause: tokenExpired };
     const account = await this.#ownerOf(row, now, signal);
@@ -145,6 +161,12 @@ export class AccessTokenVerifier {
     this.#waiting -= 1;
     signal.throwIfAborted();
     return tokens.get(id);
+  }
+
+  #scopeOf(row: AccessTokenRow, given: GivenScope): AccessTokenScope {
+    const known = this.#scopes.get(row) ?? new AccessTokenScope(given);
+    this.#scopes.set(row, known);
+    return known;
   }
 
   #identityOf(account: Account): { identity: Identity; fingerprint: string } {

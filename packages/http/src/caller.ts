@@ -23,8 +23,18 @@ export interface Bearer {
   readonly login?: { readonly authTime: number; readonly acr?: string };
   /** Id of the access token, which may make no further credentials (`http/sensitive-writes.ts`). */
   readonly accessToken?: string;
+  /** Set for an access token that may do only a part of what its owner may. */
+  readonly scope?: TokenScope;
   /** True if the user must change the password: only operations with `openToPasswordDue` are allowed until then. */
   readonly mustChangePassword?: boolean;
+}
+
+/** Part of the rights of a caller. The API server does not know it: each door of this service compares requests with it. */
+export interface TokenScope {
+  /** Reports whether an operation takes the credential at all. @param usesKubernetes whether it compares its requests with the scope */
+  opens(operation: { id: string; usesKubernetes: boolean }): boolean;
+  /** Reports whether the scope has an access. The rights of the caller decide, too. */
+  permits(access: ViewedAccess): boolean;
 }
 
 /** The identity of a caller as the API server tells it (SelfSubjectReview, authentication.k8s.io/v1). */

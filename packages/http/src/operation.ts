@@ -93,6 +93,8 @@ interface OperationBase {
   described?: Described;
   /** True for an operation that a user may call who must change the password. Operations without a credential need no mark. */
   openToPasswordDue?: true;
+  /** True for an operation that takes access tokens with any scope, because its answer is about the token itself. */
+  openToScopes?: true;
   /** Places of an operation without a credential: those of static files, or none for a probe that is always answered. Default: `strangers`. */
   places?: 'static' | 'none';
   /** False if HEAD must be 405 because it would have an effect: a link checker must not use up a code. */
@@ -106,7 +108,10 @@ interface OperationBase {
    * them (an issuer: RFC 6749, 4.1.2; clients of Kubernetes; probes; links to a page), or where they are passed on.
    */
   ignoredQuery?: readonly string[] | 'all';
-  /** Access that a request with `Impersonate-*` headers takes; without it such a request is 400 (docs/contract/view-as.md). */
+  /**
+   * Access that a request with `Impersonate-*` headers takes; without it such a request is 400 (docs/contract/view-as.md). All that the
+   * operation does then is decided with the rights of the caller, so that it also takes access tokens with a scope.
+   */
   viewAs?: (ctx: Context, params: Readonly<Record<string, string>>) => ViewedAccess;
   /** Protocol to which the connection may switch (RFC 9110, 7.8). Without it `Upgrade` is ignored. */
   upgrade?: UpgradeProtocol;

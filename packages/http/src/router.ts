@@ -8,6 +8,7 @@ import { networkOf } from './client-address.ts';
 import { inputReader } from './input.ts';
 import { joinPerson } from './limits/semaphore.ts';
 import type { Operation, RequestBounds } from './operation.ts';
+import { outsideScope } from './scope.ts';
 import { hasViewHeaders, viewHeaders, viewHeadersRefused, viewWriteHeader } from './view-headers.ts';
 
 export interface RouterOptions {
@@ -164,11 +165,13 @@ export const ownPlaces =
     return bounds.inPlace(ctx, work);
   };
 
-/** @throws StatusError 401, 403 PasswordExpired */
+/** @throws StatusError 401, 403 PasswordExpired, OutsideScope */
 function checkCredential(bearer: Bearer | undefined, operation: Operation): Bearer | undefined {
-  const { credential } = operation;
+  const { credential, id, viewAs, openToPasswordDue, openToScopes } = operation;
   if (bearer === undefined && credential !== 'optional') throw unauthorized({ tokenGiven: false });
-  if (bearer?.mustChangePassword && credential !== 'optional' && !operation.openToPasswordDue) throw passwordDue();
+  if (bearer?.mustChangePassword && credential !== 'optional' && !openToPasswordDue) throw passwordDue();
+  const isOpen = credential === 'optional' || openToScopes || (bearer?.scope?.opens({ id, usesKubernetes: viewAs !== undefined }) ?? true);
+  if (!isOpen) throw outsideScope(`the operation ${id}`);
   return bearer;
 }
 

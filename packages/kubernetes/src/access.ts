@@ -95,6 +95,7 @@ export class AccessReviews {
 
   /** Reports whether the caller has a permission. @throws StatusError like `review`: a failed review never allows */
   async can(caller: Bearer, access: ResourceAccess, signal: AbortSignal): Promise<boolean> {
+    if (caller.scope?.permits(access) === false) return false;
     const resourceAttributes = attributesOf(access);
     return isAllowed(await this.#answerTo(JSON.stringify(resourceAttributes), caller, { resourceAttributes }, signal));
   }
@@ -111,7 +112,9 @@ export class AccessReviews {
     const failed = new AbortController();
     const shared = AbortSignal.any([signal, failed.signal]);
     const ask = async (access: ResourceAccess) =>
-      isKept ? this.can(caller, access, shared) : isAllowed((await this.#ask(caller, { resourceAttributes: access }, shared)).status);
+      isKept || caller.scope?.permits(access) === false
+        ? this.can(caller, access, shared)
+        : isAllowed((await this.#ask(caller, { resourceAttributes: access }, shared)).status);
     const work = async () => {
       for (const [index, access] of left) answers[index] = await ask(access);
     };
@@ -144,11 +147,13 @@ export class AccessReviews {
 
   /** Returns the cached answer of `review`, undefined if the API server has to be asked. */
   kept(caller: Bearer, spec: unknown): AccessStatus | undefined {
+    if (!isInScope(caller, spec)) return undefined;
     return this.#keptAnswer(caller, canonicalText(spec ?? null));
   }
 
   /** Reports whether a cached decision allows it, so that `require` has nothing to wait for. */
   isKept(caller: Bearer, access: ResourceAccess): boolean {
+    if (caller.scope?.permits(access) === false) return false;
     const status = this.#keptAnswer(caller, memoized(access, attributesText));
     return status !== undefined && isAllowed(status);
   }
@@ -167,6 +172,7 @@ export class AccessReviews {
    * decision, 504 after a timeout
    */
   async review(caller: Bearer, spec: unknown, signal: AbortSignal): Promise<AccessStatus> {
+    if (!isInScope(caller, spec)) return { allowed: false, reason: 'the scope of the access token does not have it' };
     return this.#answerTo(canonicalText(spec ?? null), caller, spec, signal);
   }
 
@@ -197,6 +203,26 @@ export class AccessReviews {
     if (!parsed.success) throw serviceUnavailable('kubernetes', { cause: parsed.error });
     return { status: parsed.data.status, tokenExpiresInMs: tokenLifetimeMs(caller.token, this.#now()) };
   }
+}
+
+const reviewed = z.object({
+  resourceAttributes: z
+    .object({
+      verb: z.string().default(''),
+      group: z.string().default(''),
+      resource: z.string().default(''),
+      subresource: z.string().default(''),
+      namespace: z.string().default(''),
+      name: z.string().default(''),
+    })
+    .nullish(),
+  nonResourceAttributes: z.object({ verb: z.string().default(''), path: z.string().default('') }).nullish(),
+});
+
+/** Reports whether the scope of the caller has what a review asks. The API server refuses a review that cannot be read. */
+function isInScope({ scope }: Bearer, spec: unknown): boolean {
+  const { resourceAttributes, nonResourceAttributes } = (scope && reviewed.safeParse(spec).data) ?? {};
+  return [resourceAttributes, nonResourceAttributes].every((access) => !access || scope?.permits(access) !== false);
 }
 
 /** A denial by any authorizer wins (Kubernetes: `denied` and `allowed` exclude each other). */

@@ -1,9 +1,11 @@
 import { Readable } from 'node:stream';
-import type { Bearer } from '@atrium/http/caller.ts';
+import type { Bearer, TokenScope } from '@atrium/http/caller.ts';
+import { requireScope } from '@atrium/http/scope.ts';
 import type { Connection } from './connection.ts';
 import { actingAs } from './impersonation.ts';
 import { asOwnAccount, ownAccountRefused } from './own-account.ts';
 import type { Passage, PassedCall } from './passage.ts';
+import { accessOfCall } from './request-target.ts';
 import type { Credential, UpstreamResponse } from './transport.ts';
 import type { UpgradeAnswer } from './upgrade-call.ts';
 import { UpstreamError } from './upstream-error.ts';
@@ -23,12 +25,14 @@ export class CallerPassage {
   readonly #connection: Connection;
   readonly #token: string;
   readonly #acting: ReturnType<typeof actingAs>;
+  readonly #scope: TokenScope | undefined;
 
   constructor(passage: Passage, connection: Connection, bearer: Bearer) {
     this.#passage = passage;
     this.#connection = connection;
     this.#token = bearer.token;
     this.#acting = actingAs(bearer);
+    this.#scope = bearer.scope;
   }
 
   /**
@@ -46,6 +50,7 @@ export class CallerPassage {
   }
 
   async #authorized<T extends Answer>(call: PassedCall, send: (credential: Credential) => Promise<T>): Promise<T> {
+    if (this.#scope !== undefined) requireScope(this.#scope, accessOfCall(call));
     const { isOwn, headers } = this.#acting;
     const impersonation = headers && { impersonation: headers };
     if (isOwn) return send({ authorization: `Bearer ${this.#token}`, isTheirs: true, ...impersonation });

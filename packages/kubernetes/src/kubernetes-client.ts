@@ -1,4 +1,5 @@
-import type { Bearer } from '@atrium/http/caller.ts';
+import type { Bearer, TokenScope } from '@atrium/http/caller.ts';
+import { requireScope } from '@atrium/http/scope.ts';
 import type { Context } from 'koa';
 import { CallerPassage } from './caller-passage.ts';
 import type { Connection } from './connection.ts';
@@ -6,6 +7,7 @@ import { type ForwardCall, forward } from './forward.ts';
 import { actingAs, isImpersonationRefusal } from './impersonation.ts';
 import { asOwnAccount, ownAccountRefused, ServiceClient } from './own-account.ts';
 import { Passage } from './passage.ts';
+import { accessOfCall } from './request-target.ts';
 import { type ApiCall, type Credential, type StreamCall, Transport, type TransportOptions, type UpstreamResponse } from './transport.ts';
 import { answerOf, isRefusal, pageAsOutage } from './upstream-error.ts';
 
@@ -79,6 +81,7 @@ export class CallerClient {
   readonly #connection: Connection;
   readonly #token: string;
   readonly #acting: ReturnType<typeof actingAs>;
+  readonly #scope: TokenScope | undefined;
   readonly #onRefusal: () => void;
 
   constructor(transport: Transport, connection: Connection, bearer: Bearer, onRefusal: () => void) {
@@ -87,6 +90,7 @@ export class CallerClient {
     this.#connection = connection;
     this.#token = bearer.token;
     this.#acting = actingAs(bearer);
+    this.#scope = bearer.scope;
   }
 
   /**
@@ -96,12 +100,14 @@ export class CallerClient {
    * @throws StatusError 503 if the API server cannot be reached, answers no JSON or refuses the impersonation; 504 after
    * `kubernetes.requestTimeout`
    */
-  request(call: ApiCall): Promise<unknown> {
+  async request(call: ApiCall): Promise<unknown> {
+    this.#requireScope(call);
     return this.#authorized((credential) => this.#transport.json(call, credential));
   }
 
   /** Returns a success with its body unread. The caller has to read or destroy it. @throws like `request` */
-  stream(call: StreamCall): Promise<UpstreamResponse> {
+  async stream(call: StreamCall): Promise<UpstreamResponse> {
+    this.#requireScope(call);
     return this.#authorized((credential) => this.#transport.stream(call, credential));
   }
 
@@ -111,13 +117,17 @@ export class CallerClient {
    * @throws UpstreamError, StatusError like `request`, before the answer begins
    */
   forward(ctx: Context, call: ForwardCall): Promise<void> {
-    return forward(ctx, call, (streamCall) => this.#authorized((credential) => this.#transport.stream(streamCall, credential))).catch(
-      (error: unknown) => {
-        // For a resource that is not installed, kube-apiserver's own answer is no Status. Codes from 500 on are outages.
-        const answer = answerOf(error);
-        throw answer === undefined || answer.isUnknownPathText || answer.status.code >= 500 ? error : pageAsOutage(error);
-      },
-    );
+    return forward(ctx, call, (streamCall) => this.stream(streamCall)).catch((error: unknown) => {
+      // For a resource that is not installed, kube-apiserver's own answer is no Status. Codes from 500 on are outages.
+      const answer = answerOf(error);
+      throw answer === undefined || answer.isUnknownPathText || answer.status.code >= 500 ? error : pageAsOutage(error);
+    });
+  }
+
+  /** Reviews of the caller's own access are asked for what the scope has. @throws StatusError 403 OutsideScope */
+  #requireScope({ method, path, query = '' }: ApiCall): void {
+    if (this.#scope !== undefined && !path.endsWith('/selfsubjectaccessreviews'))
+      requireScope(this.#scope, accessOfCall({ method, path, search: String(query) }));
   }
 
   async #authorized<T>(send: (credential: Credential) => Promise<T>): Promise<T> {

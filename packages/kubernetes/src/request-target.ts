@@ -3,7 +3,8 @@ import { type Upgrade, upgradeOf } from '@atrium/http/upgrade.ts';
 import { badRequest, unknownPath } from '@atrium/objects/status.ts';
 import { percentDecoded } from '@atrium/objects/validation.ts';
 import type { Context } from 'koa';
-import type { ResourceAccess } from './access.ts';
+
+type ResourceAccess = Exclude<ViewedAccess, { path: string }>;
 
 /** The resource of an API server path, parsed like the API server's RequestInfo. */
 export interface TargetResource {
@@ -129,6 +130,12 @@ export function requestedAccess(method: string, { resource: target, search }: Ta
 /** Returns the question for any request. */
 export const accessOf = (method: string, target: Target): ViewedAccess =>
   requestedAccess(method, target) ?? { verb: method.toLowerCase(), path: target.path };
+
+/** Returns the question for a call of the service, whose path `resourcePath` built. */
+export function accessOfCall({ method, path, search }: { method: string; path: string; search: string }): ViewedAccess {
+  const segments = path.slice(1).split('/').map(percentDecoded);
+  return accessOf(method, { path, search, segments, resource: resourceOf(segments), upgrade: undefined });
+}
 
 const verbs: Readonly<Record<string, string>> = { POST: 'create', PUT: 'update', PATCH: 'patch' };
 

@@ -22,7 +22,7 @@ describe('features.accessTokens, when it is off', () => {
   });
 
   it('leaves no valid token', async () => {
-    const { id, text: token, tokenHash } = newToken();
+    const { id, text: token, tokenHash } = newToken(undefined);
     const { body } = await server.kubernetes.call('GET', `/apis/auth.platform.io/v1/users/${recordOf('alice')}`);
     const { name, uid } = z.object({ metadata: z.object({ name: z.string(), uid: z.string() }) }).parse(body).metadata;
     await server.kubernetes.apply({

@@ -81,6 +81,14 @@ describe('POST /auth/v1/tokenreviews', () => {
     expect((await post(token, { apiVersion: 'authentication.k8s.io/v2' })).status).to.equal(400);
   });
 
+  it('refuses a token with a scope, which the API server would not know', async () => {
+    const { token } = await makeToken(server, 'alice', { description: 'scoped', scope: { namespaces: ['shop'] } });
+    expect((await reviewed(token)).status).to.deep.equal({
+      authenticated: false,
+      error: 'the token has a scope, which the API server does not know: send the request to Atrium, below /api/kubernetes',
+    });
+  });
+
   it('names no audience: the token is for the API server, whatever else the review asks for', async () => {
     const { token } = await makeToken(server, 'alice');
     for (const audiences of [['https://kubernetes.default.svc'], ['vault'], []]) {
