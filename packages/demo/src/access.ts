@@ -22,6 +22,23 @@ export const demoAccessPolicy: KubernetesObject = {
   },
 };
 
+/** Binds a group that nobody is in any more. */
+const forgottenBinding: KubernetesObject = {
+  ...{ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'RoleBinding' },
+  metadata: { name: 'contractors', namespace: 'shop' },
+  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
+  subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'contractors' }],
+};
+
+/** Asks the owners of the shop each 90 days which of its bindings are still needed. */
+const bindingReview: KubernetesObject = {
+  ...{ apiVersion, kind: 'BindingReview' },
+  metadata: { name: 'shop' },
+  spec: { namespace: 'shop', everySeconds: 90 * 86_400, answerSeconds: 14 * 86_400, unanswered: 'End' },
+};
+
+export const demoReview: readonly KubernetesObject[] = [forgottenBinding, bindingReview];
+
 type Find = (key: KubernetesObject) => KubernetesObject | undefined;
 
 interface PastRequest {

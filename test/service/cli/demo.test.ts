@@ -325,6 +325,7 @@ describe('atrium sandbox, the demo', () => {
         'accesspolicy',
         'accessrequest',
         'accesstoken',
+        'bindingreview',
         'consoleplugin',
         'group',
         'user',

@@ -170,6 +170,25 @@ describe('the access explorer of the console', () => {
     expect(await admin.count()).to.equal(0);
   });
 
+  it('asks an owner about each binding of a review, and ends one', async () => {
+    const review = page.locator('details').filter({ hasText: 'Review: shop' });
+    await page.goto(`${demo.url}/explorer/standing`);
+    await review.locator('summary').click();
+    const contractors = review.getByRole('row').filter({ hasText: 'contractors' });
+    await contractors.waitFor();
+    await review.getByText(/binding.? open, due on/).waitFor();
+    await inspect(page, 'explorer-review');
+    await review.getByRole('row').filter({ hasText: 'demo-' }).first().getByRole('button', { name: 'Keep' }).click();
+    await review.getByText('Kept by admin@example.com').waitFor();
+    await contractors.getByRole('button', { name: 'End' }).click();
+    await page
+      .getByRole('dialog')
+      .getByText(/contractors lose the role edit/)
+      .waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'End' }).click();
+    await contractors.waitFor({ state: 'detached' });
+  });
+
   describe('a proposal for a standing binding', () => {
     /** Opens the proposal for a binding of monitoring, and tries it. @returns the dialog */
     async function tryOut(name: string) {

@@ -31,7 +31,8 @@ export function Sentence({ event, kinds, isAtObject = false }: SentenceProps) {
   const told = serviceActionOf(event);
   if (told !== undefined) {
     const { requester, role } = event.access ?? {};
-    return textWith(`activity.service.${told}`, { who, what, requester: <bdi>{requester}</bdi>, role: <bdi>{role}</bdi> });
+    const binding = <bdi>{nameIn(event.binding ?? '')}</bdi>;
+    return textWith(`activity.service.${told}`, { who, what, binding, requester: <bdi>{requester}</bdi>, role: <bdi>{role}</bdi> });
   }
   const done = toldAction(event);
   if (done === 'grant' && event.grant) {

@@ -16,6 +16,7 @@ import { PlainTable } from '../../ui/plain-table';
 import { Empty, Notice } from '../../ui/state';
 import { BindingLink, inNamespace, nameOf, RoleLink } from './grants';
 import { Proposal } from './proposal';
+import { Reviews } from './reviews';
 
 type List = Schemas['StandingAccessList'];
 export type Item = List['items'][number];
@@ -26,11 +27,13 @@ const periods = ['30', '180', '365'] as const;
 
 export function Standing() {
   const namespaces = useMyNamespaces().data.value?.items.map(({ metadata }) => metadata.name) ?? [];
+  const hasReviews = useFeature('accessRequests');
   const names = ['namespace', 'days', 'holders', 'page'];
   const asked = names.map((name) => query.value.get(name) ?? '').join('\n');
   return (
     <section aria-label={t('explorer.tab.standing')}>
       <p class="muted measure">{t('explorer.standing.what')}</p>
+      {hasReviews && <Reviews />}
       <search class="row" aria-label={t('explorer.standing.filters')}>
         <QueryChoice
           name="namespace"

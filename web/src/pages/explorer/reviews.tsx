@@ -1,0 +1,134 @@
+/** Open reviews: owners keep or end the standing bindings of a place, each with their own rights. */
+import { useSignal } from '@preact/signals';
+import { api, bodyOf, type Schemas } from '../../api/client';
+import { refetch, useLoad } from '../../api/load';
+import { asProblem } from '../../api/problem';
+import { dateOnly, t } from '../../text/text';
+import { Button } from '../../ui/button';
+import { Confirm } from '../../ui/confirm';
+import { Loaded } from '../../ui/loaded';
+import { PlainTable } from '../../ui/plain-table';
+import { Notice } from '../../ui/state';
+import { toast } from '../../ui/toast';
+import { BindingLink, nameOf, RoleLink } from './grants';
+
+type Review = Schemas['BindingReview'];
+type Item = Schemas['ReviewedBindingList']['items'][number];
+
+const maxShownSubjects = 3;
+const limit = 50;
+
+export function Reviews() {
+  const load = useLoad('reviews', (signal) => bodyOf(api.GET('/auth/v1/bindingreviews', { params: { query: { limit } }, signal })));
+  return (
+    <Loaded load={load}>
+      {({ items }) => (
+        <>
+          {items.map((review) => (
+            <Bindings key={review.metadata.name} of={review} />
+          ))}
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+/** A review, which is opened to see its bindings. */
+function Bindings({ of: review }: { of: Review }) {
+  const isOpen = useSignal(false);
+  const { spec, status } = review;
+  const place = spec.namespace ?? t('explorer.everywhere');
+  return (
+    <details class="card" onToggle={(event) => (isOpen.value = event.currentTarget.open)}>
+      <summary>
+        <strong>{t('explorer.review.title', { place })}</strong>{' '}
+        {status?.dueAt !== undefined && (
+          <span class="muted">
+            {t(`explorer.review.phase.${status.phase ?? 'Open'}`, { count: status.open ?? 0, date: dateOnly(status.dueAt) })}
+          </span>
+        )}
+      </summary>
+      {isOpen.value && <Answers of={review} />}
+    </details>
+  );
+}
+
+function Answers({ of: { metadata, spec } }: { of: Review }) {
+  const { name } = metadata;
+  const path = { params: { path: { name } } };
+  const load = useLoad(`reviewed/${name}`, (signal) => bodyOf(api.GET('/auth/v1/bindingreviews/{name}/bindings', { ...path, signal })));
+  const ending = useSignal<Item | undefined>(undefined);
+  async function answer({ binding, version }: Item, decision: 'Keep' | 'End', signal?: AbortSignal): Promise<void> {
+    const body = { name: binding.name, version, decision };
+    await bodyOf(api.POST('/auth/v1/bindingreviews/{name}/answers', { ...path, body, ...(signal && { signal }) }));
+    await refetch('reviews', 'reviewed', 'standing');
+  }
+  const keep = (item: Item) => void answer(item, 'Keep').catch((error: unknown) => toast('bad', asProblem(error).message));
+  const item = ending.value;
+  return (
+    <>
+      <p class="muted measure">{t(spec.unanswered === 'End' ? 'explorer.review.ends' : 'explorer.review.keeps')}</p>
+      <Loaded load={load}>
+        {({ items, total }) => (
+          <>
+            {total > items.length && <Notice kind="warn">{t('explorer.review.tooMany')}</Notice>}
+            <PlainTable
+              label={t('explorer.review.bindings')}
+              idOf={({ binding }) => binding.name}
+              rows={items}
+              columns={[
+                { title: t('explorer.role'), cell: (row) => <Held of={row} /> },
+                { title: t('explorer.binding'), cell: ({ binding }) => <BindingLink of={binding} /> },
+                { title: t('explorer.review.answer'), cell: (row) => <Told of={row} /> },
+                {
+                  title: '',
+                  cell: (row) => (
+                    <div class="buttons">
+                      <Button kind="quiet" onClick={() => keep(row)}>
+                        {t('explorer.review.keep')}
+                      </Button>
+                      <Button kind="quiet" onClick={() => (ending.value = row)}>
+                        {t('explorer.review.end')}
+                      </Button>
+                    </div>
+                  ),
+                },
+              ]}
+            />
+          </>
+        )}
+      </Loaded>
+      {item !== undefined && (
+        <Confirm
+          title={t('explorer.review.endTitle', { name: item.binding.userBinding ?? item.binding.name })}
+          action={t('explorer.review.end')}
+          onClose={() => (ending.value = undefined)}
+          onConfirm={async (signal) => {
+            await answer(item, 'End', signal);
+            ending.value = undefined;
+          }}
+        >
+          <p>{t('explorer.review.endWhat', { role: item.role.name, names: item.subjects.map(nameOf).join(', ') })}</p>
+        </Confirm>
+      )}
+    </>
+  );
+}
+
+function Held({ of: { role, subjects } }: { of: Item }) {
+  const more = subjects.length - maxShownSubjects;
+  return (
+    <>
+      <RoleLink of={role} />
+      <div class="muted small">
+        <bdi>{subjects.slice(0, maxShownSubjects).map(nameOf).join(', ')}</bdi>
+        {more > 0 && ` ${t('chain.more', { count: more })}`}
+      </div>
+    </>
+  );
+}
+
+function Told({ of: { answer, isOwn } }: { of: Item }) {
+  if (answer === undefined) return isOwn ? t('explorer.review.own') : t('explorer.review.none');
+  return t('explorer.review.kept', { who: answer.by ?? '', date: dateOnly(answer.time) });
+}
