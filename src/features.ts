@@ -123,6 +123,7 @@ export function createFeatures(context: ProcessContext): Features {
     groups: base.watchedGroups?.collection,
     userBindings: base.userBindings?.collection,
   };
+  const letterhead = { texts: () => translations.first(), title: () => console.brand().title ?? config.identity.loginPage.title };
   const features: readonly Part[] = [
     { checks: [{ name: 'roles', critical: false, isAwaited: true, failure: () => rbac.failure() }], ...lifeOf(rbac) },
     lifeOf(services.longRequests),
@@ -135,7 +136,7 @@ export function createFeatures(context: ProcessContext): Features {
     ...(factorStore ? [createFactors(services, { store: factorStore, localGroups, notices, ...managed })] : []),
     ...(links && linkMail ? [createOneTimeLinks(services, { links, linkMail, mayEnrol, ...managed })] : []),
     ...createGroupsAndBindings(base, {
-      letterhead: { texts: () => translations.first(), title: () => console.brand().title ?? config.identity.loginPage.title },
+      letterhead,
       network: context.pluginContext?.network,
       again: (ctx) => authenticator.revalidate(ctx),
     }),
@@ -146,7 +147,7 @@ export function createFeatures(context: ProcessContext): Features {
     createAccess(services),
     createExplorer(services, explorerNeeds),
     createStandingAccess(services, explorerNeeds, base.auditStore),
-    ...(config.features.accessRequests ? [createBindingReviews(services, explorerNeeds)] : []),
+    ...(config.features.accessRequests ? [createBindingReviews(services, explorerNeeds, letterhead)] : []),
     namespaces ?? {},
     lists,
     createUsage(services, lists.service, context.earlierUsage),

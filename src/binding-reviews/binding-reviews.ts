@@ -9,15 +9,19 @@ import type { Feature, Services } from '../services.ts';
 import { reviewController } from './controller.ts';
 import { reviewDefinition } from './definition.ts';
 import { bindingReviewResource, reviewProperties, reviewRow } from './review.ts';
+import { type Letterhead, mailOwners } from './review-mail.ts';
 import { reviewOperations } from './routes.ts';
 
 const collected = { resource: bindingReviewResource, kind: 'BindingReview', row: reviewRow, properties: reviewProperties };
 
-export function createBindingReviews(services: Services, needs: ExplorerNeeds): Feature {
+/** @param letterhead texts and name of the installation, for mails */
+export function createBindingReviews(services: Services, needs: ExplorerNeeds, letterhead: Letterhead): Feature {
   const reviews = collection(services, collected);
   const context = { services, reviews, ...needs };
-  const controller = reviewController(context, async ({ name, uid }) => {
-    services.audit.record({ audit: 'BindingReviewReminded', outcome: 'success', target: { name, uid } });
+  const controller = reviewController(context, async (row, open, signal) => {
+    const target = { name: row.name, uid: row.uid };
+    services.audit.record({ audit: 'BindingReviewReminded', outcome: 'success', target });
+    await mailOwners(context, letterhead, { row, open }, signal);
   });
   return {
     operations: [...standardOperations(services, reviews, reviewDefinition(context), undefined), ...reviewOperations(context)],

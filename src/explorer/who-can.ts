@@ -63,6 +63,13 @@ export async function whoCan(
   };
 }
 
+/** Returns the User records that may do something, by the bindings that the service knows. */
+export async function recordsWho(context: ExplorerContext, question: Exclude<AccessQuestion, { path: string }>): Promise<Set<string>> {
+  const direct = await boundRows(context.services.rbac, question, new Set(['', question.namespace]));
+  const rows = [...withRecords(context, direct), ...(await memberRows(context, direct))];
+  return new Set(rows.flatMap(({ user }) => user ?? []));
+}
+
 async function boundRows(rbac: RbacWatch, question: AccessQuestion, scopes: ReadonlySet<string>): Promise<Row[]> {
   const slices = new Slices();
   const allowing = new Map<readonly PolicyRule[], PolicyRule | undefined>();

@@ -86,6 +86,8 @@ const allowed: ImportTable = {
   },
   'binding-reviews': {
     values: [
+      'mail',
+      'texts',
       'standing-access',
       'explorer',
       'access',
