@@ -41,8 +41,9 @@ export const announced = (operations: readonly Operation[], intake: AuditIntake 
 /** Returns the event of a write whose end nobody has seen. */
 function intentOf({ id, method, paths }: Operation, { ctx, caller, params }: OperationRequest, time: Date): AuditEvent {
   const { requestId, source, userAgent } = auditOrigin(ctx);
-  const [, , , resource = '', , subresource] = paths[0].split('/');
-  const { name } = params as Readonly<Record<string, unknown>>;
+  const { resource, subresource } = kindOf(paths[0]);
+  const given = params as Readonly<Record<string, unknown>>;
+  const name = given.name ?? given.id;
   const actor = caller !== undefined && 'identity' in caller ? actorOf(caller) : undefined;
   return {
     auditID: randomUUID(),
@@ -62,4 +63,12 @@ function intentOf({ id, method, paths }: Operation, { ctx, caller, params }: Ope
     ...(actor?.session !== undefined && { session: actor.session }),
     ...(actor?.accessToken !== undefined && { accessToken: actor.accessToken }),
   };
+}
+
+/** Returns what a path is about: the segment before a name, such as `recordings` in `/auth/v1/audit/recordings/:id`, and the one after it. */
+function kindOf(path: string): { resource: string; subresource: string | undefined } {
+  const segments = path.split('/').slice(3);
+  const name = segments.findIndex((segment) => segment.startsWith(':'));
+  const at = name === -1 ? 0 : name - 1;
+  return { resource: segments[at] ?? '', subresource: segments[at + 2] };
 }

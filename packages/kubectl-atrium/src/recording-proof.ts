@@ -31,6 +31,8 @@ interface Told {
   shell?: Event;
   end?: Event;
   removal?: Event;
+  /** A deletion whose end nobody has seen. */
+  attempt?: Event;
 }
 
 type State = 'verified' | 'changed' | 'unended' | 'unproven' | 'deleted' | 'expired';
@@ -69,10 +71,12 @@ export class RecordingProof {
     const id = event.source === 'door' ? event.connection?.recording : event.objectRef.name;
     if (id === undefined) return;
     const isRemoval = event.source === 'service' && (event.event === 'RecordingDeleted' || event.event === 'RecordingExpired');
-    if (event.source !== 'door' && !isRemoval) return;
+    const isAttempt = event.source === 'service' && event.event === 'DeleteRecording';
+    if (event.source !== 'door' && !isRemoval && !isAttempt) return;
     const told = this.#told.get(id) ?? {};
     this.#told.set(id, told);
     if (isRemoval) told.removal = event;
+    else if (isAttempt) told.attempt = event;
     else told.shell = event;
     if (event.source === 'door' && event.stage === 'ResponseComplete') told.end = event;
   }
@@ -92,11 +96,16 @@ export class RecordingProof {
   }
 
   async #check(id: string): Promise<{ state: State; said?: string }> {
-    const { shell, end, removal } = this.#told.get(id) ?? {};
+    const { shell, end, removal, attempt } = this.#told.get(id) ?? {};
     const stored = this.#stored.get(id);
     if (removal !== undefined && stored !== undefined) return { state: 'changed', said: `is there, although it was ${removedBy(removal)}` };
     if (removal?.event === 'RecordingExpired') return { state: 'expired' };
     if (removal !== undefined) return { state: 'deleted', said: `was ${removedBy(removal)}` };
+    if (stored === undefined && attempt !== undefined)
+      return {
+        state: 'deleted',
+        said: `is missing since ${attempt.user?.username} asked for its deletion, ${attempt.requestReceivedTimestamp}`,
+      };
     if (stored === undefined)
       return end === undefined
         ? { state: 'unended', said: 'has no end and no output: its shell has just begun, or its replica was killed' }

@@ -163,17 +163,24 @@ describe('audit verify --recordings', () => {
     } as const;
     await service.auditStore.append([eventOf('expired', noa, { ...expiry, objectRef: { ...expiry.objectRef, name: 'expired' } })]);
     await service.auditStore.recordings.delete('expired');
+    await record('asked', noa);
+    const intent = { ...expiry, event: 'DeleteRecording', outcome: 'unknown' } as const;
+    await service.auditStore.append([
+      { ...eventOf('asked', ada, { ...intent, objectRef: { ...expiry.objectRef, name: 'asked' } }), auditID: 'asked-intent' },
+    ]);
+    await service.auditStore.recordings.delete('asked');
     await record('killed', noa, false);
     const { recordings } = await service.auditStore.recordings.list({}, { limit: 10 });
     const [one] = recordings;
     if (one === undefined) throw new Error('no recording');
     await service.auditStore.recordings.keep({ recording: { ...one, id: 'unknown', endedAt }, isNew: true });
-    const { code, stdout } = await eventually(verify, (result) => result.stdout.includes('1 deleted'));
+    const { code, stdout } = await eventually(verify, (result) => result.stdout.includes('2 deleted'));
+    expect(stdout).to.match(/^Recording asked .*: is missing since ada@example\.com asked for its deletion, \S+Z$/m);
     expect(stdout).to.match(/^Recording deleted of noa@example\.com in shop\/cart-0: was deleted by ada@example\.com, \S+Z$/m);
     expect(stdout).to.match(/^Recording killed .*: has no end: its shell runs, or its replica was killed$/m);
     expect(stdout).to.match(/^Recording unknown .*: has no event that tells its digest$/m);
     expect(stdout).to.match(
-      /\nRecordings: 3 unchanged, 1 without an end, 1 without an event of their end, 1 deleted, 1 removed by the retention\n$/,
+      /\nRecordings: 3 unchanged, 1 without an end, 1 without an event of their end, 2 deleted, 1 removed by the retention\n$/,
     );
     expect(code).to.equal(0);
   });
