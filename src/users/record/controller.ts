@@ -8,7 +8,7 @@ import type { EndUserAccess } from '../ended-access.ts';
 import { type StatusMembers, UserStatusWriter } from '../status.ts';
 import { type Account, accountOfRead } from './account.ts';
 import { type AccountPhase, conditionsOf, nextChangeOf, phaseOf } from './conditions.ts';
-import { DeletedUsers } from './deleted-user-tokens.ts';
+import { DeletedUsers } from './deleted-users.ts';
 import { labelsToChange, unfinishedEnd } from './labels.ts';
 import type { AccountLookup } from './lookup.ts';
 import { UserRecords } from './records.ts';
