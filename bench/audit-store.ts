@@ -18,6 +18,7 @@ import { PostgresStore } from '@atrium/audit-store/postgres-store.ts';
 import { SqliteStore } from '@atrium/audit-store/sqlite-store.ts';
 import type { AuditFilter, AuditStore } from '@atrium/audit-store/store.ts';
 import { Postgres } from '../test/tools/postgres/postgres.ts';
+import { Turns } from './turns.ts';
 
 const count = Number(process.argv[2] ?? 1_000_000);
 const databases = process.argv[3] === undefined ? ['sqlite', 'postgres'] : [process.argv[3]];
@@ -109,28 +110,6 @@ const filtersOf = ({ cluster, user, verb, objectRef, session, requestID, request
   from: Date.parse(requestReceivedTimestamp),
   to: Date.parse(requestReceivedTimestamp),
 });
-
-/** Processor time of the turns of the event loop. */
-class Turns {
-  longestMs = 0;
-  #next: NodeJS.Immediate | undefined;
-  #before = process.threadCpuUsage();
-
-  begin(): void {
-    this.#before = process.threadCpuUsage();
-    this.#next = setImmediate(() => this.#turn());
-  }
-
-  end(): void {
-    clearImmediate(this.#next);
-  }
-
-  #turn(): void {
-    const { user, system } = process.threadCpuUsage(this.#before);
-    this.longestMs = Math.max(this.longestMs, (user + system) / 1000);
-    this.begin();
-  }
-}
 
 async function measure(store: AuditStore): Promise<void> {
   let makingMs = 0;

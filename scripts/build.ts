@@ -144,8 +144,12 @@ const service = await build({
   format: 'esm',
   // CommonJS packages in the bundle call `require`.
   banner: { js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);" },
-  // The worker is a program of its own, which `SqliteStore` starts by its name.
-  entryPoints: { main: 'src/main.ts', 'sqlite-worker': 'packages/audit-store/src/sqlite-worker.ts' },
+  // Workers are programs of their own, which `SqliteStore` and `BatchReader` start by their names.
+  entryPoints: {
+    main: 'src/main.ts',
+    'sqlite-worker': 'packages/audit-store/src/sqlite-worker.ts',
+    'api-server-worker': 'src/store-server/api-server-worker.ts',
+  },
   outdir: join(outdir, 'parts'),
   chunkNames: '[name]-[hash]',
   splitting: true,

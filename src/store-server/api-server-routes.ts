@@ -1,14 +1,14 @@
 /** The audit webhook of kube-apiserver, which brings what went past the doors. The API server has a token of its own for it. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { ApiServerEvent, Joined } from '@atrium/audit-store/store.ts';
-import { bodyTextReader } from '@atrium/http/body.ts';
+import { bodyBytesReader } from '@atrium/http/body.ts';
 import { badInput } from '@atrium/http/input.ts';
 import { type Operation, operation } from '@atrium/http/operation.ts';
 import { readSecretFile } from '@atrium/http/secret-file.ts';
 import type { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { badRequest, unauthorized } from '@atrium/objects/status.ts';
-import { validate } from '@atrium/objects/validation.ts';
-import { eventList, keptEvents } from './api-server-events.ts';
+import { type BatchReader, eventsOf } from './api-server-batch.ts';
+import { eventList } from './api-server-events.ts';
 
 /** Bound of a batch that a kube-apiserver cuts itself (`--audit-webhook-truncate-max-batch-size`). */
 const maxBatchBytes = 10 * 1024 * 1024;
@@ -16,12 +16,13 @@ const maxBatchBytes = 10 * 1024 * 1024;
 interface IntakeOptions {
   /** File with the token of the API server, which is read for each batch. */
   tokenFile: string;
+  reader: BatchReader;
   join(events: readonly ApiServerEvent[]): Promise<Joined>;
   metrics: Metrics;
 }
 
-export function apiServerOperation({ tokenFile, join, metrics }: IntakeOptions): Operation {
-  const readBody = bodyTextReader({ limit: maxBatchBytes, mediaTypes: ['application/json'] });
+export function apiServerOperation({ tokenFile, reader, join, metrics }: IntakeOptions): Operation {
+  const readBody = bodyBytesReader({ limit: maxBatchBytes, mediaTypes: ['application/json'] });
   const received = metrics.counter({
     name: 'atrium_audit_store_received_total',
     help: 'Events of the API server by outcome (appended, joined with the event of a door, waiting for one, ignored).',
@@ -43,25 +44,15 @@ export function apiServerOperation({ tokenFile, join, metrics }: IntakeOptions):
     async handle({ ctx }) {
       const [, given] = /^Bearer (\S{1,1024})$/i.exec(ctx.get('Authorization')) ?? [];
       if (given === undefined || !isEqual(given, await readSecretFile(tokenFile))) throw unauthorized({ tokenGiven: given !== undefined });
-      const list = validate(eventList, parsed(await readBody(ctx)));
-      if (!list.success) throw badInput(list.violations);
-      const { items } = list.data;
-      const events = keptEvents(items);
-      const { appended, joined, waiting } = await join(events);
-      for (const [outcome, count] of Object.entries({ appended, joined, waiting, ignored: items.length - events.length }))
-        received.inc({ outcome }, count);
+      const batch = await reader.read((await readBody(ctx)) ?? new Uint8Array());
+      if (batch === 'no JSON') throw badRequest('the body is not valid JSON');
+      if ('violations' in batch) throw badInput(batch.violations);
+      received.inc({ outcome: 'ignored' }, batch.ignored);
+      for (const part of batch.parts)
+        for (const [outcome, count] of Object.entries(await join(eventsOf(part)))) received.inc({ outcome }, count);
       ctx.status = 204;
     },
   });
-}
-
-/** A batch may have more values than other bodies, and bodies of any objects, which are not read. */
-function parsed(text: string | undefined): unknown {
-  try {
-    return JSON.parse(text ?? '');
-  } catch {
-    throw badRequest('the body is not valid JSON');
-  }
 }
 
 const digest = (token: string) => createHash('sha256').update(token).digest();

@@ -14,6 +14,7 @@ import { Retention } from '../audit-chain/retention.ts';
 import type { Config } from '../config/schema.ts';
 import { scrapeOperation } from '../meta/about.ts';
 import { reportCertificate } from '../meta/metrics.ts';
+import { BatchReader } from './api-server-batch.ts';
 import { apiServerOperation } from './api-server-routes.ts';
 import { StoreCallers } from './callers.ts';
 import { IndexProgress } from './index-progress.ts';
@@ -39,6 +40,7 @@ export class StoreServer {
   readonly #store: ReportedStore;
   readonly #retention: Retention;
   readonly #index: IndexProgress;
+  readonly #batches = new BatchReader();
   readonly #logs: LogExport | undefined;
   readonly #public: Listener;
   readonly #internal: Listener;
@@ -79,8 +81,10 @@ export class StoreServer {
     };
     const listens = { host: server.host, requestTimeoutMs: server.requestTimeout };
     const operations = storeOperations(this.#store, callers);
-    if (auditStore.apiServer !== undefined)
-      operations.push(apiServerOperation({ ...auditStore.apiServer, join: (events) => this.#store.join(events), metrics }));
+    if (auditStore.apiServer !== undefined) {
+      const reader = this.#batches;
+      operations.push(apiServerOperation({ ...auditStore.apiServer, reader, join: (events) => this.#store.join(events), metrics }));
+    }
     const chain = requestChain({ ...shared, operations });
     this.#public = new Listener(chain.listener, { ...listens, port: server.port, tls: server.tls });
     const internal = requestChain({
@@ -106,6 +110,7 @@ export class StoreServer {
     await this.#internal.stop(0);
     await this.#logs?.stop();
     await this.#index.stop();
+    await this.#batches.stop();
     await this.#retention.stop();
     await this.#apiServer.close();
     await this.#store.stop();

@@ -78,6 +78,16 @@ export function bodyTextReader(rules: BodyRules): (ctx: Context) => Promise<stri
 }
 
 /**
+ * Reads the bodies of one operation that are parsed elsewhere; undefined if there is no body.
+ *
+ * @throws StatusError 415 for another media type or any Content-Encoding, 413 over the limit
+ */
+export function bodyBytesReader(rules: BodyRules): (ctx: Context) => Promise<Buffer | undefined> {
+  const readBytes = bytesReader(rules);
+  return async (ctx) => (hasBody(ctx.req) ? readBytes(ctx) : undefined);
+}
+
+/**
  * Reads the fields of one HTML form (`application/x-www-form-urlencoded`).
  *
  * @throws StatusError 415 for another media type or any Content-Encoding, 413 over the limit, 400 for what is no text
@@ -91,7 +101,7 @@ export function formReader(limit: number): (ctx: Context) => Promise<URLSearchPa
  * koa-bodyparser reads the bytes, within the limit and the announced length. Its parsers are not used: they take duplicate keys and
  * mend invalid UTF-8, and hang the whole body on their errors, passwords included.
  */
-function textReader({ limit, mediaTypes }: BodyRules): (ctx: Context) => Promise<string> {
+function bytesReader({ limit, mediaTypes }: BodyRules): (ctx: Context) => Promise<Buffer> {
   const options = {
     enableTypes: ['text'],
     extendTypes: { text: [...mediaTypes] },
@@ -110,8 +120,16 @@ function textReader({ limit, mediaTypes }: BodyRules): (ctx: Context) => Promise
     await arrived();
     const { rawBody } = ctx.request;
     if (!Buffer.isBuffer(rawBody)) throw unsupportedMediaType(mediaTypes);
+    return rawBody;
+  };
+}
+
+function textReader(rules: BodyRules): (ctx: Context) => Promise<string> {
+  const readBytes = bytesReader(rules);
+  return async (ctx) => {
+    const bytes = await readBytes(ctx);
     try {
-      return decoder.decode(rawBody);
+      return decoder.decode(bytes);
     } catch {
       throw notText();
     }

@@ -77,6 +77,13 @@ describe('the audit webhook of kube-apiserver', () => {
     expect(await list('source=kube-apiserver&verb=update')).to.have.length(2);
   });
 
+  it('keeps all events of a large batch', async () => {
+    const size = 450;
+    const items = Array.from({ length: size }, (_, index) => anEvent(`large-${index}`, { user: { username: 'large' } }));
+    expect((await send(items)).status).to.equal(204);
+    expect(await list('actor=large&limit=500')).to.have.length(size);
+  });
+
   it('keeps writes, connections and reads of Secrets alone, once they are over', async () => {
     const parts = (resource: string, more: object = {}) => ({ objectRef: { resource, namespace: 'quiet', name: 'x' }, ...more });
     const reviews = { apiGroup: 'authentication.k8s.io', resource: 'tokenreviews', namespace: 'quiet' };
