@@ -80,19 +80,7 @@ function Answers({ of: { metadata, spec } }: { of: Review }) {
                 { title: t('explorer.role'), cell: (row) => <Held of={row} /> },
                 { title: t('explorer.binding'), cell: ({ binding }) => <BindingLink of={binding} /> },
                 { title: t('explorer.review.answer'), cell: (row) => <Told of={row} /> },
-                {
-                  title: '',
-                  cell: (row) => (
-                    <div class="buttons">
-                      <Button kind="quiet" onClick={() => keep(row)}>
-                        {t('explorer.review.keep')}
-                      </Button>
-                      <Button kind="quiet" onClick={() => (ending.value = row)}>
-                        {t('explorer.review.end')}
-                      </Button>
-                    </div>
-                  ),
-                },
+                { title: '', cell: (row) => <Decisions onKeep={() => keep(row)} onEnd={() => (ending.value = row)} /> },
               ]}
             />
           </>
@@ -114,6 +102,17 @@ function Answers({ of: { metadata, spec } }: { of: Review }) {
     </>
   );
 }
+
+const Decisions = ({ onKeep, onEnd }: { onKeep: () => void; onEnd: () => void }) => (
+  <div class="buttons">
+    <Button kind="quiet" onClick={onKeep}>
+      {t('explorer.review.keep')}
+    </Button>
+    <Button kind="quiet" onClick={onEnd}>
+      {t('explorer.review.end')}
+    </Button>
+  </div>
+);
 
 function Held({ of: { role, subjects } }: { of: Item }) {
   const more = subjects.length - maxShownSubjects;
