@@ -85,7 +85,7 @@ function createServices(context: ProcessContext) {
   const auditStore = context.auditStore ?? remoteStore;
   const pages = new SharedBound({ maxBytes: maxPageBytes, lifetimeMs: pageLifetimeMs });
   reportCache(metrics, 'pages', () => pages.size);
-  const auditIntake = auditStore && newIntake(auditStore, { config, metrics, log });
+  const auditIntake = auditStore && newIntake(auditStore, { config, metrics, log, now });
   const services: Services = {
     config,
     basePath: basePathOf(config),
@@ -115,7 +115,7 @@ function createServices(context: ProcessContext) {
   return { services, events, auditStore, remoteStore };
 }
 
-function newIntake(store: AuditStore, { config, ...services }: Pick<Services, 'config' | 'metrics' | 'log'>): AuditIntake {
+function newIntake(store: AuditStore, { config, ...services }: Pick<Services, 'config' | 'metrics' | 'log' | 'now'>): AuditIntake {
   const { spool, delivery, policy } = config.audit;
   const isRequired = delivery === 'required';
   const isSometimesRequired = isRequired || policy?.rules.some((rule) => rule.delivery === 'required') === true;

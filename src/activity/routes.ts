@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { auditCaller } from '../audit/audit.ts';
 import type { Services } from '../services.ts';
 import { questionText, readRecorder } from './read-events.ts';
-import { auditCounts, auditEventList, auditQuery, countsQuery, exportQuery, watchParameters } from './schema.ts';
+import { auditCounts, auditEventList, auditQuery, auditStatus, countsQuery, exportQuery, watchParameters } from './schema.ts';
 import type { ActivityService } from './service.ts';
 
 const refusals = {
@@ -98,6 +98,22 @@ export const activityOperations = (services: Services, service: ActivityService,
         ctx.attachment(`${scope === 'Own' ? 'own-' : ''}audit.${query.format}`);
         ctx.set('Content-Type', mediaType);
         ctx.body = lines;
+      },
+    }),
+    operation({
+      id: 'GetAuditStatus',
+      method: 'GET',
+      paths: ['/auth/v1/audit/status'],
+      tag: 'audit',
+      summary: 'Tells whether the events of this replica are kept',
+      credential: 'required',
+      answers: {
+        200: { description: 'The state of the store and of the spool.', content: { 'application/json': auditStatus } },
+        403: { description: 'The caller may not list audits of the cluster.' },
+        404: { description: 'This installation keeps no audit events.' },
+      },
+      async handle({ ctx, caller, signal }) {
+        ctx.body = await service.status(caller, signal);
       },
     }),
     operation({

@@ -162,3 +162,31 @@ export const auditCounts = z
   });
 
 export type AuditCounts = z.output<typeof auditCounts>;
+
+export const auditStatus = z
+  .object({
+    apiVersion: z.literal('auth.platform.io/v1'),
+    kind: z.literal('AuditStatus'),
+    delivery: z
+      .enum(['required', 'besteffort'])
+      .describe('`required`: writes are refused while no event can be kept. `besteffort`: they go on.'),
+    store: z
+      .enum(['Available', 'Unavailable', 'Unknown'])
+      .describe('Answer of the store to the last events of this replica. `Unknown`: it has got none since its start.'),
+    spool: z.enum(['Available', 'Unavailable']).describe('`Unavailable`: the disk of this replica takes no events.'),
+    reason: z.string().optional().describe('Reason of the store or the spool, such as a full disk.'),
+    waiting: z.int().describe('Events in the memory of this replica that the store does not have yet.'),
+    lost: z.int().describe('Events of this replica that could not be kept. With a spool the number survives a restart.'),
+    lastLost: z.iso.datetime().optional().describe('Time of the last one since the start of this replica.'),
+  })
+  .meta({
+    id: 'AuditStatus',
+    examples: [
+      {
+        ...{ apiVersion: 'auth.platform.io/v1', kind: 'AuditStatus', delivery: 'besteffort', store: 'Unavailable', spool: 'Available' },
+        ...{ reason: 'status 503: the disk is full', waiting: 12, lost: 0 },
+      },
+    ],
+  });
+
+export type AuditStatus = z.output<typeof auditStatus>;

@@ -8,10 +8,24 @@ import { KeyedSemaphore } from '@atrium/http/limits/semaphore.ts';
 import { visibilityChanged } from '@atrium/lists/live-list-answer.ts';
 import type { RightCheck } from '@atrium/lists/while-allowed.ts';
 import { forbidden, notFound, StatusError } from '@atrium/objects/status.ts';
+import type { DeliveryState } from '../audit/audit-intake.ts';
 import type { Services } from '../services.ts';
 import { Arrivals } from './arrivals.ts';
 import { type Writer, writers } from './export.ts';
-import type { AuditConditions, AuditCounts, AuditEventList, AuditParameters, CountsParameters, ExportParameters } from './schema.ts';
+import type {
+  AuditConditions,
+  AuditCounts,
+  AuditEventList,
+  AuditParameters,
+  AuditStatus,
+  CountsParameters,
+  ExportParameters,
+} from './schema.ts';
+
+/** State before an event was sent. */
+const noState: DeliveryState = {
+  ...{ isRequired: false, isTaken: false, storeFailure: undefined, spoolFailure: undefined, waiting: 0, lost: 0, lastLost: undefined },
+};
 
 const audits = { verb: 'list', group: 'auth.platform.io', resource: 'audits' };
 
@@ -35,11 +49,13 @@ export class ActivityService {
   readonly #turns = new KeyedSemaphore(turns);
   readonly #sources: { store: AuditStore; arrivals: Arrivals } | undefined;
   readonly #userOf: ActivityNeeds['userOf'];
+  readonly #intake: Services['auditIntake'];
 
-  constructor({ access, clock, log, metrics }: Services, { store, userOf }: ActivityNeeds) {
+  constructor({ access, auditIntake, clock, log, metrics }: Services, { store, userOf }: ActivityNeeds) {
     this.#access = access;
     this.#log = log;
     this.#userOf = userOf;
+    this.#intake = auditIntake;
     this.#sources = store && { store, arrivals: new Arrivals(store, clock) };
     reportRefusals(metrics, 'audit', this.#turns);
   }
@@ -98,6 +114,25 @@ export class ActivityService {
         ...others,
         ...(others.actor !== undefined && { kind: kindOf(others.actor) }),
       })),
+    };
+  }
+
+  /** Returns the state of the events of this replica. @throws StatusError 403, 404, 503, 504 */
+  async status(caller: Caller, signal: AbortSignal): Promise<AuditStatus> {
+    this.#kept();
+    await this.#access.require(caller, audits, signal);
+    const { isRequired, isTaken, storeFailure, spoolFailure, waiting, lost, lastLost } = this.#intake?.state() ?? noState;
+    const reason = storeFailure ?? spoolFailure;
+    return {
+      apiVersion: 'auth.platform.io/v1',
+      kind: 'AuditStatus',
+      delivery: isRequired ? 'required' : 'besteffort',
+      store: storeFailure !== undefined ? 'Unavailable' : isTaken ? 'Available' : 'Unknown',
+      spool: spoolFailure === undefined ? 'Available' : 'Unavailable',
+      ...(reason !== undefined && { reason }),
+      waiting,
+      lost,
+      ...(lastLost && { lastLost: lastLost.toISOString() }),
     };
   }
 

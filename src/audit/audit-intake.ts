@@ -29,6 +29,22 @@ interface IntakeOptions {
   isSometimesRequired?: boolean;
   metrics: Metrics;
   log: Logger;
+  now: () => Date;
+}
+
+/** State of the delivery of the events of this replica. */
+export interface DeliveryState {
+  isRequired: boolean;
+  /** True once the store has taken an event. */
+  isTaken: boolean;
+  /** Reason why the store took no events at the last attempt. */
+  storeFailure: string | undefined;
+  /** Reason why the spool takes no events. */
+  spoolFailure: string | undefined;
+  waiting: number;
+  lost: number;
+  /** Time of the last loss since the start of the process. */
+  lastLost: Date | undefined;
 }
 
 /**
@@ -42,13 +58,17 @@ export class AuditIntake {
   readonly #log: Logger;
   readonly #lost;
   #lostCount = 0;
+  #lastLost: Date | undefined;
+  #isTaken = false;
+  readonly #now: () => Date;
   #waiting: QueuedEvent[] = [];
   #delivery: Promise<void> | undefined;
   readonly #stopped = new AbortController();
   #failure: string | undefined;
   #isSpoolFailing = false;
 
-  constructor({ store, spool, isRequired = false, isSometimesRequired = isRequired, metrics, log }: IntakeOptions) {
+  constructor({ store, spool, isRequired = false, isSometimesRequired = isRequired, metrics, log, now }: IntakeOptions) {
+    this.#now = now;
     this.#store = store;
     this.#isRequired = isRequired;
     this.#log = log;
@@ -122,6 +142,17 @@ export class AuditIntake {
   readonly spoolFailure = (): string | undefined =>
     this.#spool?.failure && `the spool ${this.#spool.failure}${this.#isRequired ? '; writes are refused' : ''}`;
 
+  /** Returns the state of the delivery of this replica. */
+  readonly state = (): DeliveryState => ({
+    isRequired: this.#isRequired,
+    isTaken: this.#isTaken,
+    storeFailure: this.#failure,
+    spoolFailure: this.#spool?.failure,
+    waiting: this.#waiting.length,
+    lost: this.#lostCount,
+    lastLost: this.#lastLost,
+  });
+
   /** Hands over what waits, for a bounded time. The next process sends what stays in the spool. */
   async stop(): Promise<void> {
     const end = globalThis.setTimeout(() => this.#stopped.abort(), handOverMs);
@@ -155,6 +186,7 @@ export class AuditIntake {
       try {
         await this.#store.append(batch.map(({ event }) => event));
         this.#remove(batch.length);
+        this.#isTaken = true;
         size = batchSize;
         if (this.#failure !== undefined) this.#log.info({ waiting: this.#waiting.length }, 'audit store is available again');
         this.#failure = undefined;
@@ -212,6 +244,7 @@ export class AuditIntake {
 
   #lose(count: number, error?: unknown): void {
     this.#lostCount += count;
+    this.#lastLost = this.#now();
     this.#lost.inc(count);
     this.#spool?.keepLost(this.#lostCount);
     this.#log.error({ count, err: error }, 'audit events are lost');

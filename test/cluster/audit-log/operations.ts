@@ -82,6 +82,7 @@ export const callerRequests: readonly CallerRequest[] = [
   { id: 'ListAuditEvents', path: '/auth/v1/audit', asks: [], codes: [404] },
   { id: 'CountAuditEvents', path: '/auth/v1/audit/counts?by=hour', asks: [], codes: [404] },
   { id: 'ExportAuditEvents', path: '/auth/v1/audit/export', asks: [], codes: [404] },
+  { id: 'GetAuditStatus', path: '/auth/v1/audit/status', asks: [], codes: [404] },
   { id: 'GetAuditEvent', path: '/auth/v1/audit/an-event', asks: [], codes: [404] },
   { id: 'ListAuditCheckpoints', path: '/auth/v1/audit/checkpoints', asks: [], codes: [404] },
   { id: 'ReadAuditChain', path: '/auth/v1/audit/chain', asks: [], codes: [404] },

@@ -142,6 +142,7 @@ const guarded = [
   { method: 'GET', path: '/auth/v1/audit', stranger: 404 },
   { method: 'GET', path: '/auth/v1/audit/counts?by=hour', stranger: 404 },
   { method: 'GET', path: '/auth/v1/audit/export', stranger: 404 },
+  { method: 'GET', path: '/auth/v1/audit/status', stranger: 404 },
   { method: 'GET', path: '/auth/v1/audit/an-event', stranger: 404 },
   { method: 'GET', path: '/auth/v1/audit/checkpoints', stranger: 404 },
   { method: 'GET', path: '/auth/v1/audit/chain', stranger: 404 },

@@ -16,7 +16,12 @@ describe('events that the store refuses', () => {
       },
     };
     const metrics = new Metrics();
-    const intake = new AuditIntake({ store: store as AuditStore, metrics, log: createLog({ level: 'silent', format: 'json' }) });
+    const intake = new AuditIntake({
+      store: store as AuditStore,
+      metrics,
+      log: createLog({ level: 'silent', format: 'json' }),
+      now: () => new Date(),
+    });
     const all = Array.from({ length: 20 }, (_, index) => ({ auditID: `${index}`, verb: index % 7 === 3 ? 'refused' : 'get' }));
     for (const event of all) intake.record(event as AuditEvent);
     await intake.stop();

@@ -44,7 +44,14 @@ async function aSpool() {
       const metrics = new Metrics();
       const logLines: string[] = [];
       const log = createLog({ level: 'info', format: 'json' }, { write: (line) => logLines.push(line) });
-      const options = { store: store as unknown as AuditStore, spool: { directory, maxBytes }, isRequired, metrics, log };
+      const options = {
+        store: store as unknown as AuditStore,
+        spool: { directory, maxBytes },
+        isRequired,
+        metrics,
+        log,
+        now: () => new Date(),
+      };
       const intake = new AuditIntake(options);
       intake.start();
       const metric = async (name: string) => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(await metrics.text())?.[1]);

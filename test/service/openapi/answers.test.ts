@@ -73,6 +73,7 @@ const absent = new Set([
   'CountAuditEvents',
   'ExportAuditEvents',
   'GetAuditEvent',
+  'GetAuditStatus',
   'ListAuditCheckpoints',
   'ReadAuditChain',
   'ListRecordings',

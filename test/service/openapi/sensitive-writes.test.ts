@@ -103,7 +103,7 @@ const free = [
   ...['ListAccessSubjects', 'ListAccessRules', 'ListStandingAccess', 'CreateSubjectAccessReview', 'CreateSimulation'],
   ...['ListOfferedResources', 'ListResources', 'ListNamespacedResources', 'Search', 'GetKubernetes', 'OptionsKubernetes'],
   ...['GetClusterUsage', 'GetNodeUsage', 'GetNamespaceUsage', 'GetObjectUsage', 'ListAuditEvents', 'CountAuditEvents'],
-  ...['ExportAuditEvents', 'GetAuditEvent', 'ListAuditCheckpoints', 'ReadAuditChain'],
+  ...['ExportAuditEvents', 'GetAuditEvent', 'GetAuditStatus', 'ListAuditCheckpoints', 'ReadAuditChain'],
   ...['ListRecordings', 'GetRecording', 'DeleteRecording'],
 ];
 /** Operations that end the session, which are tested last. */

@@ -256,6 +256,38 @@ describe('the sentences of the page Activity', () => {
   });
 });
 
+describe('the state of the audit on the page Activity', () => {
+  const { demo, page } = loggedIn('admin', '/');
+  const status = '**/auth/v1/audit/status';
+  const state = { apiVersion: 'auth.platform.io/v1', kind: 'AuditStatus', delivery: 'besteffort', store: 'Available', spool: 'Available' };
+  const notice = (text: string) => page.getByRole('alert').filter({ hasText: text });
+  async function open(answer: object): Promise<void> {
+    await page.unroute(status);
+    await page.route(status, (route) => route.fulfill({ json: answer }));
+    await page.goto(`${demo.url}/activity`);
+    await page.getByRole('table', { name: 'Activity' }).waitFor();
+  }
+
+  it('warns while the store takes no events, and after a loss', async () => {
+    await open({ ...state, store: 'Unavailable', reason: 'the disk is full', waiting: 3, lost: 0 });
+    await notice('The audit store takes no events (the disk is full). Writes go on').waitFor();
+    await expectAccessible(page);
+    await open({ ...state, delivery: 'required', store: 'Unavailable', reason: 'the disk is full', waiting: 3, lost: 0 });
+    await notice('Writes are refused once their events cannot be kept.').waitFor();
+    await open({ ...state, waiting: 0, lost: 2, lastLost: new Date().toISOString() });
+    await notice('2 events are lost').waitFor();
+  });
+
+  it('says nothing while events are kept', async () => {
+    await page.unroute(status);
+    const answered = page.waitForResponse((response) => response.url().endsWith('/auth/v1/audit/status') && response.ok());
+    await page.goto(`${demo.url}/activity`);
+    expect(await (await answered).json()).to.include({ store: 'Available', lost: 0 });
+    await page.getByRole('table', { name: 'Activity' }).waitFor();
+    expect(await page.getByRole('alert').count()).to.equal(0);
+  });
+});
+
 describe('the history of an object for a user who may not list audits', () => {
   const { demo, page } = loggedIn('viewer', '/');
 

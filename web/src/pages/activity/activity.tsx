@@ -17,6 +17,7 @@ import { Button } from '../../ui/button';
 import { Loaded } from '../../ui/loaded';
 import { Empty, Notice, ProblemNotice } from '../../ui/state';
 import type { AuditEvent } from './actions';
+import { AuditState } from './audit-state';
 import { EventTable } from './event-table';
 import { Export } from './export';
 import { Filters } from './filters';
@@ -83,7 +84,7 @@ function Timeline({ asked, kinds }: { asked: string; kinds: readonly Kind[] }) {
         const { newest, hours, conditions } = answer;
         return (
           <>
-            {newest.scope === 'Own' && <OwnOnly namespace={conditions.namespace} />}
+            {newest.scope === 'Own' ? <OwnOnly namespace={conditions.namespace} /> : conditions.namespace === undefined && <AuditState />}
             {newest.items.length === 0 ? (
               <NoEvents isOwn={newest.scope === 'Own'} />
             ) : (

@@ -1,0 +1,22 @@
+/** Notice while events are not kept. For users who may list audits of the cluster; the state is that of the replica that answers. */
+import { api, bodyOf } from '../../api/client';
+import { useLoad } from '../../api/load';
+import { usePoll } from '../../api/poll';
+import { dateTime, t } from '../../text/text';
+import { Notice } from '../../ui/state';
+
+/** Age at which a loss of events is no longer told. */
+const lossMs = 86_400_000;
+
+export function AuditState() {
+  const load = useLoad('audit/status', (signal) => bodyOf(api.GET('/auth/v1/audit/status', { signal })));
+  usePoll(load);
+  const state = load.data.value;
+  if (load.error.value !== undefined && load.error.value.status !== 403) return <Notice kind="bad">{t('activity.state.unknown')}</Notice>;
+  if (state === undefined) return null;
+  const { delivery, store, spool, reason = '', lost, lastLost } = state;
+  if (store === 'Unavailable' || spool === 'Unavailable')
+    return <Notice kind="bad">{t(delivery === 'required' ? 'activity.state.refusing' : 'activity.state.away', { reason })}</Notice>;
+  if (lastLost === undefined || Date.now() - Date.parse(lastLost) > lossMs) return null;
+  return <Notice kind="bad">{t('activity.state.lost', { count: lost, time: dateTime(lastLost) })}</Notice>;
+}
