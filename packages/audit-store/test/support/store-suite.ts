@@ -203,8 +203,8 @@ export function itIsAnAuditStore(makeDatabase: () => Promise<TestDatabase>): voi
     await store.append([
       at(1),
       at(2, { user: { username: 'noa' }, verb: 'delete', objectRef: pod, outcome: 'failure', responseStatus: { code: 403 } }),
-      at(3, { user: { username: 'noa' }, verb: 'delete', objectRef: pod }),
-      at(3_600),
+      at(3, { user: { username: 'noa' }, verb: 'delete', objectRef: pod, accessToken: '4k2vqx7m5cabdefg', userAgent: '"accessToken":"' }),
+      at(3_600, { userAgent: '"accessToken":"x' }),
     ]);
     const hour = (hours: number) => Date.UTC(2026, 10, 29, hours);
     const counted = async (by: AuditDimension, filter: AuditFilter = {}) => {
@@ -220,8 +220,8 @@ export function itIsAnAuditStore(makeDatabase: () => Promise<TestDatabase>): voi
     ]);
     expect(await counted('actor', { to: hour(11) })).to.deep.equal([
       [
-        { actor: 'noa', count: 2, failures: 1 },
-        { actor: 'ada@example.com', count: 1, failures: 0 },
+        { actor: 'noa', count: 2, failures: 1, withToken: 1 },
+        { actor: 'ada@example.com', count: 1, failures: 0, withToken: 0 },
       ],
       { total: 3 },
     ]);
