@@ -179,10 +179,12 @@ describe('the one-time links in the console, with a mail server', () => {
     await dialog.getByLabel('Delivery').selectOption('mail');
     await dialog.getByRole('button', { name: 'Mail the link' }).click();
     await dialog.getByText('The link is on its way to priya@example.com.').waitFor();
-    const { to, link } = await mails.server.mail();
+    // The review of bindings that the demo has mails their owners, too.
+    const toUser = () => mails.server.mails.filter(({ to }) => to.includes('priya@example.com'));
+    await mails.server.until(() => toUser().length > 0);
 
-    expect(to).to.deep.equal(['priya@example.com']);
-    expect((await fetch(link)).status).to.equal(200);
+    expect(toUser().map(({ to }) => to)).to.deep.equal([['priya@example.com']]);
+    expect((await fetch(toUser()[0]?.link ?? '')).status).to.equal(200);
     expect(await page.content()).not.to.contain('/identity/link/');
     expect(await barriers(page)).to.deep.equal([]);
     expect(office.complaints).to.deep.equal([]);
