@@ -1,6 +1,6 @@
 /** Scopes of access tokens: the part of the owner's rights that a token has. They narrow, and never widen. */
-import { BlockList, isIPv6 } from 'node:net';
 import type { TokenScope, ViewedAccess } from '@atrium/http/caller.ts';
+import { within } from '@atrium/http/client-address.ts';
 import { policyRules, ruleAllows } from '@atrium/kubernetes/rbac/rules.ts';
 import { z } from 'zod';
 import { addressOrRange } from '../config/formats.ts';
@@ -77,17 +77,17 @@ const discovery = /^\/(?:api|apis|openapi|version)(?:\/|$)/;
 export class AccessTokenScope implements TokenScope {
   readonly #given: GivenScope;
   readonly #rules: ReturnType<typeof policyRules> | undefined;
-  readonly #networks: BlockList | undefined;
+  readonly #isInNetworks: ReturnType<typeof within> | undefined;
 
   constructor(given: GivenScope) {
     this.#given = given;
     this.#rules = given.rules && policyRules(given.rules);
-    this.#networks = given.networks && listOf(given.networks);
+    this.#isInNetworks = given.networks && within(given.networks);
   }
 
   /** Reports whether a client may use the token. */
   isFrom(address: string): boolean {
-    return this.#networks?.check(address, isIPv6(address) ? 'ipv6' : 'ipv4') ?? true;
+    return this.#isInNetworks?.(address) ?? true;
   }
 
   opens({ id, usesKubernetes }: { id: string; usesKubernetes: boolean }): boolean {
@@ -107,15 +107,4 @@ export class AccessTokenScope implements TokenScope {
   #permitsPath(access: { verb: string; path: string }): boolean {
     return this.#rules === undefined ? this.#given.namespaces === undefined : this.#rules.some((each) => ruleAllows(each, access));
   }
-}
-
-function listOf(networks: readonly string[]): BlockList {
-  const list = new BlockList();
-  for (const network of networks) {
-    const [address = '', prefix] = network.split('/');
-    const family = isIPv6(address) ? 'ipv6' : 'ipv4';
-    if (prefix === undefined) list.addAddress(address, family);
-    else list.addSubnet(address, Number(prefix), family);
-  }
-  return list;
 }

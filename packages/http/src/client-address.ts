@@ -50,6 +50,18 @@ export class ClientAddresses {
   }
 }
 
+/** Returns a function that reports whether an address is one of these addresses, or in one of these CIDR ranges. */
+export function within(networks: readonly string[]): (address: string) => boolean {
+  const list = new BlockList();
+  for (const network of networks) {
+    const [address = '', prefix] = network.split('/');
+    const family = isIPv6(address) ? 'ipv6' : 'ipv4';
+    if (prefix === undefined) list.addAddress(address, family);
+    else list.addSubnet(address, Number(prefix), family);
+  }
+  return (address) => list.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
+}
+
 /**
  * Returns the address of the client: the peer, or the address that a trusted proxy forwards for.
  *
@@ -59,14 +71,7 @@ export function clientAddress(
   trustedProxies: readonly string[],
   onUntrusted: (peer: string) => void = () => undefined,
 ): (peer: string, forwardedFor: string | string[] | undefined) => string {
-  const trusted = new BlockList();
-  for (const entry of trustedProxies) {
-    const [address = '', prefix] = entry.split('/');
-    const family = isIPv6(address) ? 'ipv6' : 'ipv4';
-    if (prefix === undefined) trusted.addAddress(address, family);
-    else trusted.addSubnet(address, Number(prefix), family);
-  }
-  const isTrusted = (address: string) => trusted.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
+  const isTrusted = within(trustedProxies);
 
   return (peer, forwardedFor) => {
     let address = peer;
