@@ -23,6 +23,7 @@ import { createFactors } from './factors/factors.ts';
 import { createGroups } from './groups/groups.ts';
 import type { Issuers } from './issuer/issuers.ts';
 import { createLists } from './listed-resources/lists.ts';
+import { createMcp } from './mcp/mcp.ts';
 import { createKubeconfig } from './meta/kubeconfig.ts';
 import { createOneTimeLinks } from './one-time-links/one-time-links.ts';
 import { createPlugins, watchConsolePlugins } from './plugins/plugins.ts';
@@ -160,6 +161,7 @@ export function createFeatures(context: ProcessContext): Features {
     }),
     base.remoteStore ? { stop: () => base.remoteStore?.stop() } : {},
     createSearch(services, { users: base.watched.collection, groups: base.watchedGroups?.collection, lists: lists.service, workloads }),
+    config.features.mcp ? createMcp(services) : {},
     identity ?? {},
     config.features.kubernetesProxy ? createProxy(services, authenticator, recordings.recorders) : {},
     plugins,

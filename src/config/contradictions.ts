@@ -18,6 +18,7 @@ export function contradictions(config: Config, login: object): Problems {
     smtpContradictions(config.smtp),
     problemsOfFactors(config),
     problemsOfAccessRequests(config),
+    problemsOfAgents(config),
     problemsOfEmbeddedClients(config),
     ...issuersOf(config).map((issuer, index) => problemsOfEmbedded(issuer, isOne ? 'login' : `login.issuers[${index}]`, config)),
     isOne ? {} : problemsOfSeveral(config, login),
@@ -27,6 +28,12 @@ export function contradictions(config: Config, login: object): Problems {
 const problemsOfAccessRequests = ({ features }: Config): Problems =>
   features.accessRequests && !features.userBindings
     ? { 'features.accessRequests': 'needs features.userBindings, which give the access' }
+    : {};
+
+/** Agents get their tokens from an issuer, for the address of the service. */
+const problemsOfAgents = (config: Config): Problems =>
+  config.features.mcp && (config.server.publicURL === undefined || issuersOf(config).length === 0)
+    ? { 'features.mcp': 'needs server.publicURL and an issuer of logins, from which agents get their tokens' }
     : {};
 
 /** Returns the problems of required factors. A requirement that no user can meet would lock all affected users out. */

@@ -258,6 +258,7 @@ const features = z.strictObject({
   backchannelLogout: feature('`POST /api/v2/token/backchannel-logout`.'),
   version: feature('`GET /version`.'),
   metrics: feature('`GET /metrics` on the public port, for callers who may get that path.'),
+  mcp: feature('`/mcp`: tools for agents (Model Context Protocol). Requires `server.publicURL` and an issuer.', false),
   cpuProfile: z.boolean().default(false).describe('`POST /debug/v1/cpuprofile`, for callers who may post to that path.'),
 });
 

@@ -23,6 +23,7 @@ export const serviceDescription: ServiceDescription = {
     audit: 'Events of requests that changed something: their users, objects and outcomes.',
     search: 'Search for users, groups and objects by name, label and image.',
     kubernetes: 'The Kubernetes API itself, as the caller.',
+    agents: 'Tools for agents, which act as a user with a part of their rights.',
     namespaces: 'Namespaces that the caller may do something in.',
     kubeconfig: 'Files that configure kubectl and other clients.',
     console: 'Configuration and files of the console.',

@@ -23,10 +23,24 @@ export interface Bearer {
   readonly login?: { readonly authTime: number; readonly acr?: string };
   /** Id of the access token, which may make no further credentials (`http/sensitive-writes.ts`). */
   readonly accessToken?: string;
-  /** Set for an access token that may do only a part of what its owner may. */
+  /** Program that acts for the user at `/mcp`. Its token opens nothing else. */
+  readonly agent?: Agent;
+  /** Set for an access token that may do only a part of what its owner may, and for an agent. */
   readonly scope?: TokenScope;
   /** True if the user must change the password: only operations with `openToPasswordDue` are allowed until then. */
   readonly mustChangePassword?: boolean;
+}
+
+/** Program that acts for a user who has allowed it. */
+export interface Agent {
+  /** Client id at the authorization server. */
+  readonly client: string;
+  /** Name that the program gives itself. */
+  readonly name: string;
+  /** Host that the program is from, which its name cannot forge. */
+  readonly host: string;
+  /** Session in which the user has allowed it. */
+  readonly session: string;
 }
 
 /** Part of the rights of a caller. The API server does not know it: each door of this service compares requests with it. */

@@ -26,7 +26,7 @@ export interface RouterOptions {
  * Prefixes of the API, where an unknown path is a 404 Status. All other paths belong to the static files, and so does `/plugins` itself,
  * which users type as the address of a page.
  */
-export const reservedPath = /^\/(?:(?:api|apis|auth|openapi)(?:\/|$)|plugins\/.)/;
+export const reservedPath = /^\/(?:(?:api|apis|auth|mcp|openapi)(?:\/|$)|plugins\/.)/;
 
 /** Paths of `/{*subpath}`. */
 const unreservedPath = new RegExp(`^(?!${reservedPath.source.slice(1)})/.*$`);

@@ -16,6 +16,7 @@ const allowed: ImportTable = {
     values: [
       'authentication.ts',
       'base.ts',
+      'mcp',
       'binding-reviews',
       'standing-access',
       'activity',
@@ -84,6 +85,7 @@ const allowed: ImportTable = {
     values: ['access', 'directory', 'access-requests', 'bindings', 'groups', 'users', 'keys', 'kubernetes', 'audit', 'http', 'config'],
     types: ['plugins', 'usage', 'services.ts', 'audit-store'],
   },
+  mcp: { values: ['http', 'objects'], types: ['services.ts'] },
   'binding-reviews': {
     values: [
       'mail',
