@@ -12,6 +12,7 @@ import { createIdentity } from './identity/identity.ts';
 import { createIssuer } from './issuer/issuer.ts';
 import { Issuers } from './issuer/issuers.ts';
 import { createLogin } from './login/login.ts';
+import { createMcpAuthorization, withAgents } from './mcp/authorization/authorization.ts';
 import { OneTimeLinks } from './one-time-links/links.ts';
 import { LinkMail } from './one-time-links/mails.ts';
 import { createEndAccess } from './revocation/end-access.ts';
@@ -100,7 +101,9 @@ export function createLogins(base: Base, { brand, translations, passwords }: Log
           again,
         })
       : withoutSessions(services, identify);
-  const callers = withAccessTokens(sessions.authenticator, accessTokens?.judge, (bearer) => identities.identified(bearer));
+  const people = withAccessTokens(sessions.authenticator, accessTokens?.judge, (bearer) => identities.identified(bearer));
+  const mcpAuthorization = sessions.context && createMcpAuthorization(sessions.context);
+  const callers = withAgents(people, mcpAuthorization?.tokens);
   const authenticator = config.kubernetes.viewAs === 'off' ? callers : withViewAs(callers, services);
   const recorder = new LoginRecorder(services, accounts, issuers?.inUse);
   const login = createLogin(services, { sessions, identify, recorder, knownBrowsers, notices });
@@ -111,6 +114,7 @@ export function createLogins(base: Base, { brand, translations, passwords }: Log
     issuers,
     identity,
     accessTokens,
+    mcpAuthorization,
     authenticator,
     passwords: { passwords, passwordCheck, passwordChange },
     factorStore,

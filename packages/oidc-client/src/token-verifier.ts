@@ -25,6 +25,14 @@ export interface IdTokenChecks {
   accessToken?: string;
 }
 
+/** Access token for another resource than this client. */
+export interface ResourceToken extends VerifiedToken {
+  /** Client that the issuer gave the token. */
+  readonly client: string;
+  /** Id of the token. */
+  readonly id: string;
+}
+
 /** Bearer token with its SHA-256. */
 export type TokenWithHash = Pick<Bearer, 'token' | 'hash'>;
 
@@ -130,6 +138,33 @@ export class TokenVerifier {
     const { claims, header } = await this.#verify(token, expected);
     this.#checkAudience(claims);
     return { ...this.#read(claims), isAccessToken: isAccessToken(claims, header) };
+  }
+
+  /**
+   * Verifies an access token for another resource of this service (RFC 8707; RFC 9068 section 4). Refuses a token whose audience also
+   * includes this client: such a token is a credential of the person, and not of the client that the token names.
+   *
+   * @returns 'not ours' for a token that does not name this issuer
+   * @throws StatusError 401, 503
+   */
+  async accessTokenFor(resource: string, { token, hash: key }: TokenWithHash): Promise<ResourceToken | 'not ours'> {
+    if (this.#foreign.has(key) || !this.#isOurs(token, key)) return 'not ours';
+    return this.#told('bearer token', token, () => this.#accessTokenFor(resource, token));
+  }
+
+  async #accessTokenFor(resource: string, token: string): Promise<ResourceToken> {
+    const expected = { types: ['jwt', 'at+jwt'], algorithms, ifUnread: 'refuse', schema: claimsSchema } as const;
+    const { claims, header } = await this.#verify(token, expected);
+    const given = [claims.aud].flat();
+    if (!given.includes(resource)) throw refusal('aud does not match', { name: 'aud', expected: [resource], given });
+    if (given.some((audience) => this.#isTrusted(audience))) throw refusal('aud also has an audience of users', { name: 'aud', given });
+    if (!isAccessToken(claims, header)) throw refusal('typ and claims are those of another kind of token');
+    // RFC 9449 section 7.1: a token that is bound to a key is no bearer token.
+    if (claims.cnf !== undefined) throw refusal('is bound to a key of its client', { name: 'cnf' });
+    const client = [claims.client_id, claims.azp, claims.cid].find((value) => typeof value === 'string');
+    if (typeof client !== 'string') throw refusal('names no client', { name: 'client_id' });
+    const { jti } = claims;
+    return { ...this.#read(claims), isAccessToken: true, client, id: typeof jti === 'string' ? jti : hash('sha256', token).slice(0, 32) };
   }
 
   /** Reports whether a token is an ID token for this client, and no other JWT of the issuer. */
@@ -257,11 +292,15 @@ export class TokenVerifier {
   #checkAudience({ aud, azp }: Pick<Claims, 'aud' | 'azp'>): void {
     const { clientID, audiences } = this.#settings;
     const given = [aud].flat();
-    const isTrusted = (audience: string) => audience === clientID || audiences.includes(audience);
+    const isTrusted = (audience: string) => this.#isTrusted(audience);
     if (!given.some(isTrusted)) throw refusal('aud does not match', { name: 'aud', expected: [clientID, ...audiences], given });
     if (!given.includes(clientID)) return;
     if (azp === undefined ? !given.every(isTrusted) : azp !== clientID)
       throw refusal('azp does not match', { name: 'azp', expected: clientID, given: azp });
+  }
+
+  #isTrusted(audience: string): boolean {
+    return audience === this.#settings.clientID || this.#settings.audiences.includes(audience);
   }
 }
 

@@ -65,6 +65,7 @@ const allowed: ImportTable = {
   },
   'authentication.ts': {
     values: [
+      'mcp',
       'tokens',
       'identity',
       'factors',
@@ -85,7 +86,7 @@ const allowed: ImportTable = {
     values: ['access', 'directory', 'access-requests', 'bindings', 'groups', 'users', 'keys', 'kubernetes', 'audit', 'http', 'config'],
     types: ['plugins', 'usage', 'services.ts', 'audit-store'],
   },
-  mcp: { values: ['http', 'objects'], types: ['services.ts'] },
+  mcp: { values: ['sessions', 'issuer', 'http', 'config', 'objects'], types: ['services.ts'] },
   'binding-reviews': {
     values: [
       'mail',
