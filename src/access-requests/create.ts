@@ -100,7 +100,18 @@ export class RequestCreator {
   }
 
   #specOf(
-    { policy: _policy, roleRef, scope, namespaces, reason, ticket, notBefore, durationSeconds, breakGlass = false }: NewRequest,
+    {
+      cluster: _cluster,
+      policy: _policy,
+      roleRef,
+      scope,
+      namespaces,
+      reason,
+      ticket,
+      notBefore,
+      durationSeconds,
+      breakGlass = false,
+    }: NewRequest,
     { policy, subject, account, caller }: { policy: PolicyRow; subject: PolicySubject; account: Account; caller: Caller },
   ): RequestSpec {
     const { name, uid, generation, ticketPattern, approvals } = policy;

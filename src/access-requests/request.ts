@@ -5,9 +5,9 @@ import type { ResourceKind } from '@atrium/kubernetes/resource-client.ts';
 import type { ListProperties } from '@atrium/lists/properties.ts';
 import { folded } from '@atrium/objects/folded.ts';
 import { labelPattern } from '@atrium/objects/labels.ts';
-import { objectMeta, shownText } from '@atrium/objects/object-schemas.ts';
+import { clusterMember, objectMeta, shownText } from '@atrium/objects/object-schemas.ts';
 import { z } from 'zod';
-import { type StandardRow, standardRow } from '../collection/standard-row.ts';
+import { inLocalCluster, type StandardRow, standardRow } from '../collection/standard-row.ts';
 import { accessApiVersion } from './policy.ts';
 
 export const accessRequestResource: ResourceType = { group: 'auth.platform.io', version: 'v1', resource: 'accessrequests' };
@@ -48,6 +48,7 @@ export const requestName = z
 /** A request of the caller. */
 export const newRequestBody = z
   .strictObject({
+    cluster: clusterMember,
     policy: z.string().min(1, 'must not be empty').max(63, 'may not be longer than 63 characters').describe('Name of an AccessPolicy.'),
     roleRef: z
       .string()
@@ -121,6 +122,7 @@ const decision = z.object({
 export type Decision = z.output<typeof decision>;
 
 const spec = z.object({
+  cluster: clusterMember,
   requester: z.string().describe('Name of the requester as Kubernetes sees it.'),
   record: z.string().describe("Name of the requester's User record."),
   recordUID: z.string(),
@@ -193,6 +195,7 @@ export const accessRequestSchema = z
           creationTimestamp: '2026-03-01T11:05:00Z',
         },
         spec: {
+          cluster: 'local',
           requester: 'jane@example.com',
           record: '8c87b489ce35cf2e2f39f80e282cb2e8',
           recordUID: '9a0e5f3c-7b1d-4a53-8a0e-1f2b8f6f5d10',
@@ -237,7 +240,7 @@ export function requestRow(object: KubernetesObject): RequestRow {
   const { status: read = {} } = storedStatus.safeParse(object).data ?? {};
   const { spec: asked } = storedSpec.safeParse(object).data ?? {};
   return {
-    ...standardRow(accessRequestKind, object),
+    ...standardRow(accessRequestKind, object, inLocalCluster),
     phase: read.phase ?? '',
     spec: asked,
     decisions: read.decisions ?? [],

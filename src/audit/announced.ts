@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { AuditEvent } from '@atrium/audit-store/event.ts';
 import { actorOf } from '@atrium/http/caller.ts';
 import type { Operation } from '@atrium/http/operation.ts';
+import { localCluster } from '@atrium/objects/object-schemas.ts';
 import { auditOrigin } from './audit.ts';
 import type { AuditIntake } from './audit-intake.ts';
 import { storedUser } from './stored-event.ts';
@@ -47,7 +48,7 @@ function intentOf({ id, method, paths }: Operation, { ctx, caller, params }: Ope
   const actor = caller !== undefined && 'identity' in caller ? actorOf(caller) : undefined;
   return {
     auditID: randomUUID(),
-    ...{ cluster: 'local', source: 'service', event: id, verb: verbs[method] ?? '' },
+    ...{ cluster: localCluster, source: 'service', event: id, verb: verbs[method] ?? '' },
     ...(actor && { user: storedUser(actor.identity) }),
     sourceIPs: [source],
     userAgent,

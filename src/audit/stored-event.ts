@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { AuditEvent as StoredEvent } from '@atrium/audit-store/event.ts';
+import { localCluster } from '@atrium/objects/object-schemas.ts';
 import type { AuditEvent, Occasion } from './audit.ts';
 import { type AuditAction, type AuditName, auditEvents } from './audit-events.ts';
 
@@ -26,7 +27,7 @@ function storedEvent(event: AuditEvent, { time, traceID }: Occasion): StoredEven
   const [resource = '', subresource] = path.split('/');
   return {
     auditID: randomUUID(),
-    cluster: 'local',
+    cluster: localCluster,
     source: 'service',
     event: audit,
     verb,

@@ -3,10 +3,10 @@ import type { KubernetesObject, ResourceType } from '@atrium/kubernetes/resource
 import type { ResourceKind } from '@atrium/kubernetes/resource-client.ts';
 import type { ListProperties } from '@atrium/lists/properties.ts';
 import { labelPattern } from '@atrium/objects/labels.ts';
-import { objectMeta } from '@atrium/objects/object-schemas.ts';
+import { clusterMember, objectMeta } from '@atrium/objects/object-schemas.ts';
 import { z } from 'zod';
 import { explainedParts } from '../access/schema.ts';
-import { type StandardRow, standardRow } from '../collection/standard-row.ts';
+import { inLocalCluster, type StandardRow, standardRow } from '../collection/standard-row.ts';
 
 export const bindingReviewResource: ResourceType = { group: 'auth.platform.io', version: 'v1', resource: 'bindingreviews' };
 export const bindingReviewKind: ResourceKind = { type: bindingReviewResource, kind: 'BindingReview' };
@@ -18,8 +18,9 @@ export const maxAnswers = 500;
 export const reviewName = z.string().max(63).regex(labelPattern).describe('Name of the BindingReview.');
 
 const spec = z.object({
+  cluster: clusterMember,
   namespace: z.string().optional().describe('Namespace whose RoleBindings are reviewed.'),
-  cluster: z.literal(true).optional().describe('Set for a review of the ClusterRoleBindings.'),
+  clusterWide: z.literal(true).optional().describe('Set for a review of the ClusterRoleBindings.'),
   answerSeconds: z.int().describe('Time for answers, in seconds, from the begin of a round.'),
   everySeconds: z.int().optional().describe('Time between the begins of two rounds, in seconds. Absent for a single round.'),
   unanswered: z.enum(['Keep', 'End']).describe('`End` deletes UserBindings of this place alone. Other bindings stay, and are overdue.'),
@@ -70,7 +71,7 @@ export const bindingReviewSchema = z
           generation: 1,
           creationTimestamp: '2026-03-01T11:00:00Z',
         },
-        spec: { namespace: 'shop', answerSeconds: 1_209_600, everySeconds: 7_776_000, unanswered: 'End' },
+        spec: { cluster: 'local', namespace: 'shop', answerSeconds: 1_209_600, everySeconds: 7_776_000, unanswered: 'End' },
         status: {
           ...{ phase: 'Open', round: 1, openedAt: '2026-03-01T11:00:00Z', dueAt: '2026-03-15T11:00:00Z', reminders: 1 },
           ...{ bindings: 3, open: 2 },
@@ -100,9 +101,9 @@ const stored = { spec: z.object({ spec }), status: z.object({ status }) };
 export function reviewRow(object: KubernetesObject): ReviewRow {
   const { spec: read } = stored.spec.safeParse(object).data ?? {};
   const { status: written = {} } = stored.status.safeParse(object).data ?? {};
-  const isPlaced = read !== undefined && (read.namespace !== undefined) !== (read.cluster !== undefined);
+  const isPlaced = read !== undefined && (read.namespace !== undefined) !== (read.clusterWide !== undefined);
   return {
-    ...standardRow(bindingReviewKind, object),
+    ...standardRow(bindingReviewKind, object, inLocalCluster),
     spec: isPlaced ? read : undefined,
     place: read?.namespace ?? '',
     status: written,

@@ -5,6 +5,7 @@ import { receivedCode } from '@atrium/http/middleware/request-state.ts';
 import { connectionOf } from '@atrium/kubernetes/opened-connection.ts';
 import type { PassedCall } from '@atrium/kubernetes/passage.ts';
 import { isTrue, requestedAccess, type Target, type TargetResource } from '@atrium/kubernetes/request-target.ts';
+import { localCluster } from '@atrium/objects/object-schemas.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
 import { auditOrigin } from '../audit/audit.ts';
@@ -80,7 +81,7 @@ export class Recording {
     this.#at = now();
     this.#startedAt = ctx.state.startedAt;
     this.#common = {
-      cluster: 'local',
+      cluster: localCluster,
       source: 'door',
       verb,
       user: storedUser(identity),

@@ -4,6 +4,7 @@ import type { RecordingStore } from '@atrium/audit-store/recording.ts';
 import { actorOf, type Caller } from '@atrium/http/caller.ts';
 import type { Counter } from '@atrium/http/telemetry/metrics.ts';
 import type { Target } from '@atrium/kubernetes/request-target.ts';
+import { localCluster } from '@atrium/objects/object-schemas.ts';
 import { StatusError } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
 import type { Services } from '../services.ts';
@@ -74,7 +75,7 @@ export class Recorders {
       now,
       about: {
         id: randomUUID(),
-        cluster: 'local',
+        cluster: localCluster,
         user: { username: identity.name, ...(identity.uid && { uid: identity.uid }) },
         objectRef: { namespace, name, subresource },
         ...(connection?.container !== undefined && { container: connection.container }),

@@ -5,6 +5,7 @@ import type { ApiServerEvent } from '@atrium/audit-store/store.ts';
 import { doorIDOf } from '@atrium/kubernetes/audit-id.ts';
 import { connectionOf } from '@atrium/kubernetes/opened-connection.ts';
 import { isTrue } from '@atrium/kubernetes/request-target.ts';
+import { localCluster } from '@atrium/objects/object-schemas.ts';
 import { z } from 'zod';
 
 const maxTextLength = 512;
@@ -82,7 +83,7 @@ function storedEvent(received: ReceivedEvent): ApiServerEvent {
   const identity = [auditID, stage, requestURI, verb, user.username, requestReceivedTimestamp, stageTimestamp];
   const kept: AuditEvent = {
     auditID: hash('sha256', JSON.stringify(identity)).slice(0, 32),
-    ...{ cluster: 'local', source: 'kube-apiserver', verb },
+    ...{ cluster: localCluster, source: 'kube-apiserver', verb },
     ...(user.username && { user: { username: user.username, ...(user.uid && { uid: user.uid }) } }),
     ...(impersonatedUser?.username && { impersonatedUser: { username: impersonatedUser.username } }),
     sourceIPs: received.sourceIPs.slice(0, maxAddresses),

@@ -1,6 +1,6 @@
 import type { ListProperties } from '@atrium/lists/properties.ts';
 import { folded } from '@atrium/objects/folded.ts';
-import { objectMeta, shownLabel } from '@atrium/objects/object-schemas.ts';
+import { clusterMember, objectMeta, shownLabel } from '@atrium/objects/object-schemas.ts';
 import { z } from 'zod';
 import { tokenScope } from './scope.ts';
 import type { AccessTokenRow } from './store.ts';
@@ -36,6 +36,7 @@ export const accessTokenObject = z
     kind: z.literal('AccessToken'),
     metadata: objectMeta,
     spec: z.object({
+      cluster: clusterMember,
       owner: z.string().describe('Name of the User record.'),
       ownerEmail: z.string().optional().describe('E-mail address or login name of the owner.'),
       subject: z
@@ -62,6 +63,7 @@ export const accessTokenObject = z
           creationTimestamp: '2026-03-01T11:00:00Z',
         },
         spec: {
+          cluster: 'local',
           owner: '8c87b489ce35cf2e2f39f80e282cb2e8',
           ownerEmail: 'jane@example.com',
           description: 'ci',
@@ -75,6 +77,7 @@ export const accessTokenObject = z
 
 export const newAccessTokenBody = z
   .strictObject({
+    cluster: clusterMember,
     description: shownLabel(64, z.string().trim().min(1, 'must not be empty')).describe('Purpose of the token.'),
     expiration: z
       .int({ error: 'must be whole seconds since 1970' })

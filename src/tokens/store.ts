@@ -5,6 +5,7 @@ import type { ServiceClient } from '@atrium/kubernetes/own-account.ts';
 import type { KubernetesObject, ResourceType } from '@atrium/kubernetes/resource.ts';
 import { type ResourceKind, ServiceResource } from '@atrium/kubernetes/resource-client.ts';
 import type { Collection } from '@atrium/lists/collection.ts';
+import { localCluster } from '@atrium/objects/object-schemas.ts';
 import { serviceUnavailable } from '@atrium/objects/status.ts';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
@@ -93,7 +94,13 @@ const servedMembers = z.record(z.string(), z.unknown());
 function servedText({ metadata, spec, status }: KubernetesObject): string {
   const { managedFields: _managedFields, ...servedMetadata } = metadata;
   const { tokenHash: _tokenHash, ...servedSpec } = servedMembers.parse(spec);
-  return JSON.stringify({ apiVersion: accessTokenApiVersion, kind: 'AccessToken', metadata: servedMetadata, spec: servedSpec, status });
+  return JSON.stringify({
+    apiVersion: accessTokenApiVersion,
+    kind: 'AccessToken',
+    metadata: servedMetadata,
+    spec: { cluster: localCluster, ...servedSpec },
+    status,
+  });
 }
 
 export const accessTokenKind: ResourceKind = { type: accessTokenResource, kind: 'AccessToken' };

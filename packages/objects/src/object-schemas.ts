@@ -51,6 +51,15 @@ export const objectMeta = z
   })
   .meta({ id: 'ObjectMeta' });
 
+/** Name of the cluster that the service is in, the only one that it serves. */
+export const localCluster = 'local';
+
+/** Cluster of an object of ours. Stored objects do not name it: they are of the local one. */
+export const clusterMember = z
+  .literal(localCluster, `must be ${localCluster}: the service serves one cluster`)
+  .optional()
+  .describe('Cluster that this is for: `local`, that of the service.');
+
 /** @see https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/condition/ */
 export const conditions = z
   .array(

@@ -33,7 +33,13 @@ describe('access requests', () => {
   it('give a role after the approval, and take it when the user ends it', async () => {
     const request = await asked();
     expect(request.status).to.include({ phase: 'Pending' });
-    expect(request.spec).to.include({ requester: 'alice', record: nameOf('alice@example.com'), roleRef: 'view', approvals: 1 });
+    expect(request.spec).to.include({
+      cluster: 'local',
+      requester: 'alice',
+      record: nameOf('alice@example.com'),
+      roleRef: 'view',
+      approvals: 1,
+    });
 
     const approved = await access.decide({ as: 'bob' }, request);
     expect(approved.status, JSON.stringify(approved.body)).to.equal(200);

@@ -20,6 +20,7 @@ const list = z.object({
       kind: z.literal('AccessToken'),
       metadata: z.looseObject({ name: z.string(), uid: z.string() }),
       spec: z.strictObject({
+        cluster: z.literal('local'),
         owner: z.string(),
         ownerEmail: z.string(),
         description: z.string(),
@@ -98,6 +99,9 @@ describe('access tokens', () => {
         [{ description: 7 }, 'description'],
         [{ description: 'line\nbreak' }, 'description'],
         [{ description: 'x', expiration: now() - 1 }, 'expiration'],
+        [{ description: 'x', expiration: now() + 290 }, 'expiration'],
+        [{ description: 'x', cluster: 'elsewhere' }, 'cluster'],
+        [{ description: 'x', scope: { operations: ['ListUsers', 'ListUser'] } }, 'scope.operations[1]'],
         [{ description: 'x', expiration: -1 }, 'expiration'],
         [{ description: 'x', expiration: now() + 0.5 }, 'expiration'],
         [{ description: 'x', expiration: String(now() + 60) }, 'expiration'],
