@@ -34,10 +34,12 @@ interface LoginNeeds {
   brand: () => Brand;
   translations: Translations;
   passwords: Passwords;
+  /** Reports whether the service has an operation of that id. */
+  isOperation: (id: string) => boolean;
 }
 
 /** Creates authentication: issuers, sessions and login, the embedded OpenID provider, access tokens. */
-export function createLogins(base: Base, { brand, translations, passwords }: LoginNeeds) {
+export function createLogins(base: Base, { brand, translations, passwords, isOperation }: LoginNeeds) {
   const { services, directory, accounts } = base;
   const { config, apiServer, metrics, now } = services;
   const identities = new IdentityCache({ apiServer, metrics, now });
@@ -56,7 +58,7 @@ export function createLogins(base: Base, { brand, translations, passwords }: Log
   const identify: Authenticator['identify'] = (bearer, signal) => identities.identify(bearer, signal);
   const again: Authenticator['revalidate'] = (ctx) => authenticator.revalidate(ctx);
   const accessTokens = config.features.accessTokens
-    ? createAccessTokens(services, { accounts, localGroups: base.localGroups, identify, again })
+    ? createAccessTokens(services, { accounts, localGroups: base.localGroups, identify, again, isOperation })
     : undefined;
   const { publicURL } = config.server;
   const [first, ...further] = issuersOf(config).map((issuer, _, all) => createIssuer(services, issuer, all));

@@ -101,6 +101,7 @@ export function createFeatures(context: ProcessContext): Features {
     brand: console.brand,
     passwords: context.passwords ?? new Passwords(),
     translations,
+    isOperation: (id) => operations.some((operation) => operation.id === id),
   });
   const users = createUsers(services, base.watched, {
     naming: base.naming,
@@ -170,11 +171,12 @@ export function createFeatures(context: ProcessContext): Features {
     console,
     events ?? {},
   ];
+  const operations = base.announced(features.flatMap(({ operations = [] }) => operations));
   return {
     services,
     authenticator,
     before: identity,
-    operations: base.announced(features.flatMap(({ operations = [] }) => operations)),
+    operations,
     checks: features.flatMap(({ checks = [] }) => checks),
     staticPaths: () => console.staticPaths(),
     working: workingFeatures(

@@ -131,6 +131,7 @@ export const usersSection = z.strictObject({
     .strictObject({
       defaultDays: z.number().int().min(1).max(3650).default(90).describe('Default lifetime of an access token in days.'),
       maxDays: z.number().int().min(1).max(3650).default(365).describe('Maximum lifetime of an access token in days.'),
+      unusedDays: z.number().int().min(1).max(3650).default(365).describe('Days without a use after which an access token ends.'),
     })
     .refine(({ defaultDays, maxDays }) => defaultDays <= maxDays, { path: ['defaultDays'], error: 'must not be above maxDays' })
     .prefault({}),

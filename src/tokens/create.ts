@@ -19,8 +19,16 @@ import { isOf } from './strategy.ts';
 import { newToken } from './token-text.ts';
 
 const daySeconds = 86_400;
+const minSeconds = 300;
 /** Includes expired tokens until they are deleted: otherwise a user could create tokens faster than they are deleted. */
 const maxPerUser = 100;
+
+interface CreatorNeeds {
+  accounts: AccountLookup;
+  tokens: Collection<AccessTokenRow>;
+  /** Reports whether the service has an operation of that id. */
+  isOperation: (id: string) => boolean;
+}
 
 /** Creates access tokens, which act as their owners. Users create them for themselves. */
 export class AccessTokenCreator {
@@ -28,13 +36,15 @@ export class AccessTokenCreator {
   readonly #accounts: AccountLookup;
   readonly #tokens: WatchCache<AccessTokenRow>;
   readonly #lister: Lister<AccessTokenRow>;
+  readonly #isOperation: (id: string) => boolean;
   readonly #creations = new PendingCreations();
 
-  constructor(services: Services, accounts: AccountLookup, { cache, lister }: Collection<AccessTokenRow>) {
+  constructor(services: Services, { accounts, tokens: { cache, lister }, isOperation }: CreatorNeeds) {
     this.#services = services;
     this.#accounts = accounts;
     this.#tokens = cache;
     this.#lister = lister;
+    this.#isOperation = isOperation;
   }
 
   /** @throws StatusError 400, 403, 409, 503, 504 */
@@ -52,8 +62,9 @@ export class AccessTokenCreator {
     const { subject } = caller;
     if (subject !== undefined) await this.#requireAdopted(owner, subject, caller, signal);
     const expiration = this.#expirationOf(asked, time);
-    await this.#lister.whenReady(signal);
     const { description, scope } = asked;
+    this.#requireOperations(scope?.operations ?? []);
+    await this.#lister.whenReady(signal);
     const { id, text, tokenHash } = newToken(scope);
     const shown = { description, ...(scope && { scope }) };
     const existing = [...this.#tokens.values()].filter((row) => isOf(row, owner)).map(({ name }) => name);
@@ -92,12 +103,18 @@ export class AccessTokenCreator {
       throw refused(caller, { reason: 'SubjectDiffers', message: 'the User record has no account of the issuer yet: log in once' });
   }
 
+  /** Refuses an unknown id, with which a token would open less than its owner means. @throws StatusError 400 */
+  #requireOperations(operations: readonly string[]): void {
+    const index = operations.findIndex((id) => !this.#isOperation(id));
+    if (index >= 0) throw badParameter(`scope.operations[${index}]`, 'must be the id of an operation of the service');
+  }
+
   /** Returns the expiry in Unix seconds. @throws StatusError 400 */
   #expirationOf({ expiration }: NewAccessToken, time: Date): number {
     const { defaultDays, maxDays } = this.#services.config.users.accessTokens;
     const seconds = Math.floor(time.getTime() / 1000);
     if (expiration === 0) return seconds + defaultDays * daySeconds;
-    if (expiration <= seconds) throw badParameter('expiration', 'must be in the future, in seconds since 1970');
+    if (expiration < seconds + minSeconds) throw badParameter('expiration', 'must be at least 5 minutes ahead, in seconds since 1970');
     if (expiration > seconds + maxDays * daySeconds) throw badParameter('expiration', `must be within ${maxDays} days`);
     return expiration;
   }

@@ -150,19 +150,27 @@ export async function removeTokensOf(
   await cache.waitForWrite(() => owned.every((row) => cache.get(row.name)?.uid !== row.uid), signal);
 }
 
-/** Retention after expiry, during which the owner still sees the expired token in the list. */
+/** Returns the time after which nobody may use a token any more, because nobody has used it for that long. */
+export const unusedEndOf = ({ createdAt, lastUsedAt = createdAt }: AccessTokenRow, unusedDays: number): number =>
+  Math.max(createdAt, lastUsedAt) + unusedDays * 86_400_000;
+
+/** Retention after the end, during which the owner still sees the token in the list. */
 const keptMs = 7 * 86_400_000;
 const maxPerRun = 200;
 
-/** Deletes access tokens a week after they expired. */
-export const accessTokenSweep = (client: ServiceClient, tokens: { values(): Iterable<AccessTokenRow> }, now: () => Date): Sweep => ({
+/** Deletes access tokens a week after they expired, or ended because nobody used them. */
+export const accessTokenSweep = (
+  { client, now, unusedDays }: Pick<Services, 'client' | 'now'> & { unusedDays: number },
+  tokens: { values(): Iterable<AccessTokenRow> },
+): Sweep => ({
   what: 'access tokens',
   everyMs: 3_600_000,
   async sweep(signal) {
     const before = now().getTime() - keptMs;
-    const expired = [...tokens.values()].filter(({ expiresAt }) => expiresAt !== undefined && expiresAt < before).slice(0, maxPerRun);
-    for (const row of expired) await removeToken(client, row, { signal });
-    return expired.length;
+    const endOf = (row: AccessTokenRow) => Math.min(row.expiresAt ?? Number.POSITIVE_INFINITY, unusedEndOf(row, unusedDays));
+    const ended = [...tokens.values()].filter((row) => endOf(row) < before).slice(0, maxPerRun);
+    for (const row of ended) await removeToken(client, row, { signal });
+    return ended.length;
   },
 });
 

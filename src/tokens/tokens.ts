@@ -37,18 +37,21 @@ interface AccessTokenNeeds {
   identify: Authenticator['identify'];
   /** Checks the credential of a live list again. */
   again: WhileAllowedOptions['again'];
+  /** Reports whether the service has an operation of that id. */
+  isOperation: (id: string) => boolean;
 }
 
-export function createAccessTokens(services: Services, { accounts, localGroups, identify, again }: AccessTokenNeeds): AccessTokens {
+export function createAccessTokens(services: Services, needs: AccessTokenNeeds): AccessTokens {
+  const { accounts, localGroups, identify, again, isOperation } = needs;
   const tokens = collection(services, collected);
   const verifier = new AccessTokenVerifier(services, tokens.cache, { accounts, localGroups });
   const lastUse = new LastUse(services);
-  const sweeper = new Sweeper(services, accessTokenSweep(services.client, tokens.cache, services.now));
+  const sweeper = new Sweeper(services, accessTokenSweep({ ...services, ...services.config.users.accessTokens }, tokens.cache));
   const live = followedLists(services, tokens, collected, again);
   return {
     cache: tokens.cache,
     operations: [
-      createOperation(services, new AccessTokenCreator(services, accounts, tokens)),
+      createOperation(services, new AccessTokenCreator(services, { accounts, tokens, isOperation })),
       ...standardOperations(services, tokens, accessTokenDefinition(services, accounts), live),
       reviewOperation(services, { review: { verifier, lastUse }, identify }),
     ],

@@ -15,7 +15,7 @@ import { isLocalGroupName, type LocalGroupLookup, requireLocalGroups } from '../
 import type { AccountLookup } from '../users/record/lookup.ts';
 import type { TokenReview, TokenReviewRequest } from './schema.ts';
 import { AccessTokenScope, type GivenScope } from './scope.ts';
-import type { AccessTokenRow, LastUse } from './store.ts';
+import { type AccessTokenRow, type LastUse, unusedEndOf } from './store.ts';
 import { isHashOf, readToken, signedText } from './token-text.ts';
 
 /** Names the token in the audit log of the API server. */
@@ -132,10 +132,12 @@ export class AccessTokenVerifier {
     if (row === undefined || !isHashOf(row.tokenHash, signedText(read.secret, row.scope))) return undefined;
     const now = this.#services.now();
     if (row.expiresAt !== undefined && row.expiresAt <= now.getTime()) return { cause: tokenExpired };
+    const { accessTokens, idleDays } = this.#services.config.users;
+    if (unusedEndOf(row, accessTokens.unusedDays) <= now.getTime()) return { cause: tokenUnused(accessTokens.unusedDays) };
     const account = await this.#ownerOf(row, now, signal);
     // A record that reuses the name of a deleted one does not inherit its tokens.
     if (account === undefined || account.uid !== row.ownerUID) return { cause: revoked };
-    const cause = subjectCause(row, account) ?? phaseCause(account, now, this.#services.config.users.idleDays) ?? nameCause(account);
+    const cause = subjectCause(row, account) ?? phaseCause(account, now, idleDays) ?? nameCause(account);
     return cause ? { cause } : { row, account, ...this.#identityOf(account) };
   }
 
@@ -203,6 +205,11 @@ const subjectCause = ({ subject }: AccessTokenRow, account: Account): StatusCaus
   subject === undefined || hasSubject(account, subject) ? undefined : subjectDiffers;
 
 const tokenExpired: StatusCause = { reason: 'TokenExpired', message: 'the token has expired' };
+
+const tokenUnused = (days: number): StatusCause => ({
+  reason: 'TokenUnused',
+  message: `the token was not used for ${days} days: make a new one`,
+});
 
 /** Refuses names of Kubernetes itself, whatever the record says, and empty names. */
 const nameCause = ({ subjectName }: Account): StatusCause | undefined =>

@@ -19,6 +19,8 @@ import {
   whoIs,
 } from './tokens.ts';
 
+const day = 86_400;
+
 describe('an access token that ends, or is not valid', () => {
   let server: TestServer;
   let ahead = 0;
@@ -27,7 +29,11 @@ describe('an access token that ends, or is not valid', () => {
   before(async () => {
     const objects = [aPerson('alice', { groups: ['dev'] }), aPerson('bob'), aPerson('carol')];
     // Access decisions are cached for long.
-    const config = { login: { claims: { groupsPrefix: 'loc' } }, kubernetes: { accessCache: '60s' }, users: { idleDays: 0 } };
+    const config = {
+      login: { claims: { groupsPrefix: 'loc' } },
+      kubernetes: { accessCache: '60s' },
+      users: { idleDays: 0, accessTokens: { unusedDays: 10 } },
+    };
     server = await startTokenServer({ objects, now, config });
     await grant(server.kubernetes, 'alice', 'atrium-users-view');
   });
@@ -72,6 +78,27 @@ describe('an access token that ends, or is not valid', () => {
     ahead = 601;
 
     expect(await causesOf(server, token)).to.deep.equal([401, 'TokenExpired']);
+    ahead = 0;
+  });
+
+  it('ends when it was not used for the days of the setting, and a use moves the end', async () => {
+    const expiration = Math.floor(now().getTime() / 1000) + 60 * day;
+    const { id, token } = await makeToken(server, 'alice', { description: 'rare', expiration });
+    ahead = 9 * day;
+    expect(await listStatus(server, token)).to.equal(200);
+    await eventually(
+      async () => (await storedToken(server, id))?.status?.lastUsedTime,
+      (time) => time !== undefined,
+    );
+    ahead = 18 * day;
+    await eventually(
+      () => listStatus(server, token),
+      (status) => status === 200,
+    );
+
+    ahead = 29 * day;
+
+    expect(await causesOf(server, token)).to.deep.equal([401, 'TokenUnused']);
     ahead = 0;
   });
 

@@ -144,18 +144,19 @@ describe('access tokens that have expired', () => {
       const now = Date.now();
       const hours = (count: number) => new Date(now + count * 3_600_000).toISOString().replace(/\.\d+Z$/, 'Z');
       const week = 7 * 24;
-      const ends = { long: hours(-week - 2), lately: hours(-week + 0.5), ahead: hours(1) };
+      const ends = { long: hours(-week - 2), lately: hours(-week + 0.5), ahead: hours(1), unused: hours(1) };
       const rows: AccessTokenRow[] = [];
       for (const [name, expiration] of Object.entries(ends)) {
         const spec = { owner: 'jane', description: name, tokenHash: '0'.repeat(64), issuedAt: hours(-week - 3), expiration };
         await cluster.kubernetes.apply({ apiVersion: 'auth.platform.io/v1', kind: 'AccessToken', metadata: { name }, spec });
         const { body } = await cluster.kubernetes.call('GET', `/apis/auth.platform.io/v1/accesstokens/${name}`);
-        rows.push(accessTokenRow(body as Parameters<typeof accessTokenRow>[0]));
+        const row = accessTokenRow(body as Parameters<typeof accessTokenRow>[0]);
+        rows.push(name === 'unused' ? { ...row, createdAt: now - 38 * 86_400_000 } : row);
       }
       const client = cluster.apiServer.asService;
       const log = createLog({ level: 'silent', format: 'json' });
       for (let count = 0; count < 2; count += 1) {
-        const sweep = accessTokenSweep(client, { values: () => rows.values() }, () => new Date(now));
+        const sweep = accessTokenSweep({ client, now: () => new Date(now), unusedDays: 30 }, { values: () => rows.values() });
         const sweeper = new Sweeper({ client, log }, { ...sweep, everyMs: 20 });
         sweepers.push(sweeper);
         sweeper.start();
