@@ -127,6 +127,33 @@ describe('access on the console', () => {
     expect(await status()).to.equal(401);
   });
 
+  it('narrows an access token to reading in a namespace, and refuses a malformed namespace at its field', async () => {
+    await page.goto(`${demo.url}/tokens`);
+    await press(page, 'New token');
+    await dialog().getByLabel('Description').fill('watches shop');
+    await dialog().getByLabel('Rights').selectOption('Reads only');
+    const namespaces = dialog().getByLabel('Only in namespaces');
+    await namespaces.fill('shop, 1+1');
+    await dialog().getByRole('button', { name: 'Make the token' }).click();
+    await dialog().getByText('must be a namespace').waitFor();
+    await visitor.complainsOf('status of 400');
+    expect(await namespaces.getAttribute('aria-invalid')).to.equal('true');
+    await namespaces.fill('shop');
+    await dialog().getByRole('button', { name: 'Make the token' }).click();
+    const token = await dialog().locator('pre').textContent();
+    const statusOf = async (path: string, method = 'GET') =>
+      (await fetch(`${demo.url}/api/kubernetes/api/v1${path}`, { method, headers: { authorization: `Bearer ${token}` } })).status;
+    expect(await statusOf('/namespaces/shop/pods')).to.equal(200);
+    expect(await statusOf('/nodes')).to.equal(403);
+    expect(await statusOf('/namespaces/shop/pods/none', 'DELETE')).to.equal(403);
+    await dialog().getByRole('button', { name: 'Done' }).click();
+    const row = page.getByRole('row', { name: /watches shop/ });
+    await row.getByText('Reads only · shop').waitFor();
+    await row.getByRole('button', { name: 'Revoke' }).click();
+    await dialog().getByRole('button', { name: 'Revoke watches shop' }).click();
+    await page.getByText('The token is revoked.').waitFor();
+  });
+
   it('N2 shows tokens of other users on request only, each with its owner', async () => {
     await page.goto(`${demo.url}/tokens`);
     await page.getByText('There are no access tokens.').waitFor();

@@ -42,6 +42,9 @@ interface FormProps {
   children?: ComponentChildren;
 }
 
+/** Returns the name of the field that holds the items of a list, for a cause about one of them. */
+const listOf = (field = ''): string => field.replace(/\[\d+\]$/, '');
+
 /** Returns the failure of a form. The page below shows the effect of a write whose answer is lost. */
 function failureOf(error: unknown, hasWritten: boolean): Problem {
   const problem = asProblem(error);
@@ -73,7 +76,8 @@ export function Form(props: FormProps) {
     form.current?.requestSubmit();
   }, [isDisabled]);
   const focusWrong = () => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
-  const isSaidAtFields = problem.value?.causes.length && problem.value.causes.every(({ field }) => names.has(field ?? ''));
+  const isSaidAtFields =
+    problem.value?.causes.length && problem.value.causes.every(({ field }) => names.has(field ?? '') || names.has(listOf(field)));
   async function submit(event: Event): Promise<void> {
     event.preventDefault();
     if (isBusy.value || isDisabled) return;
@@ -135,7 +139,8 @@ export function Field(props: FieldProps) {
     names.add(name);
     return () => void names.delete(name);
   }, [names, name]);
-  const wrong = problem?.causes.filter(({ field }) => field === name).map(({ message, reason }) => message || reason) ?? [];
+  const wrong =
+    problem?.causes.filter(({ field }) => field === name || listOf(field) === name).map(({ message, reason }) => message || reason) ?? [];
   // Focus moves to the refused field before the next key press, and a screen reader reads its failure.
   useLayoutEffect(() => {
     if (wrong.length > 0) focusWrong();

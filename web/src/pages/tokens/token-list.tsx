@@ -9,6 +9,7 @@ import { Ago } from '../../ui/age';
 import { useRowAction } from '../../ui/row-action';
 import type { Column } from '../../ui/table';
 import { ActivityLink } from '../activity/activity-link';
+import { scopeText } from './scope-fields';
 
 type Token = Schemas['AccessToken'];
 
@@ -64,6 +65,7 @@ export function TokenList({ user, mayRevoke }: { user: string; mayRevoke: boolea
 const columns = (hasOwners: boolean): Column<Token>[] => [
   { id: 'name', title: t('tokens.description'), cell: ({ spec }) => <span class="strong">{spec.description}</span> },
   ...(hasOwners ? [ownerColumn()] : []),
+  { id: 'scope', title: t('tokens.rights'), isMinor: true, cell: ({ spec }) => scopeText(spec.scope) },
   { id: 'id', title: t('tokens.id'), cell: ({ metadata }) => <code>{metadata.name}</code> },
   {
     id: 'used',

@@ -10,6 +10,7 @@ import { t } from '../../text/text';
 import { Copy } from '../../ui/copy';
 import { Dialog, LastLine } from '../../ui/dialog';
 import { Field, Form } from '../../ui/form';
+import { ScopeFields, useScope } from './scope-fields';
 import { useTokens } from './token-list';
 
 const listRight = { verb: 'list', resource: 'accesstokens' };
@@ -59,10 +60,12 @@ const lifetimes = [7, 30, 90, 365];
 
 function NewToken({ onClose }: { onClose: () => void }) {
   const [description, days] = [useSignal(''), useSignal('90')];
+  const narrowed = useScope();
   const made = useSignal('');
   async function create(): Promise<void> {
     const expiration = Math.floor((Date.now() + Number(days.value) * dayMs) / 1000);
-    const { token = '' } = await bodyOf(api.POST('/auth/v1/accesstoken', { body: { description: description.value, expiration } }));
+    const body = { description: description.value, expiration, ...narrowed.scope() };
+    const { token = '' } = await bodyOf(api.POST('/auth/v1/accesstoken', { body }));
     made.value = token;
     await refetch('tokens/');
   }
@@ -84,6 +87,7 @@ function NewToken({ onClose }: { onClose: () => void }) {
               </option>
             ))}
           </Field>
+          <ScopeFields of={narrowed} />
         </Form>
       )}
     </Dialog>
