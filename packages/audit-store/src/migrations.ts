@@ -139,6 +139,34 @@ const migrations = ({ bigint, bytes }: ColumnTypes): Record<string, Migration> =
         .execute();
     },
   },
+  // The postings of the segments that are there are merged while the store answers.
+  '0007-groups': {
+    async up(db) {
+      await db.schema
+        .createTable('segment_groups')
+        .addColumn('first', bigint, (column) => column.primaryKey())
+        .addColumn('last', bigint, (column) => column.notNull())
+        .addColumn('oldest', bigint, (column) => column.notNull())
+        .addColumn('newest', bigint, (column) => column.notNull())
+        .addColumn('merged', 'integer', (column) => column.notNull())
+        .execute();
+      const segments = await db.selectFrom('segments').select(['first', 'last', 'oldest', 'newest']).orderBy('first').execute();
+      for (let from = 0; from < segments.length; from += 32) {
+        const group = segments.slice(from, from + 32);
+        const { first, last } = segments[from] ?? {};
+        await db
+          .insertInto('segment_groups')
+          .values({
+            first,
+            last: Math.max(first + 32 * (last - first + 1) - 1, ...group.map((segment) => segment.last)),
+            oldest: Math.min(...group.map(({ oldest }) => oldest)),
+            newest: Math.max(...group.map(({ newest }) => newest)),
+            merged: 0,
+          })
+          .execute();
+      }
+    },
+  },
 });
 
 /** Brings the schema of a database up to date. @throws the error of the step that failed; the database is as before that step */

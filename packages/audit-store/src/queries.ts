@@ -4,7 +4,9 @@ import { firstHash, hashOf } from './chain.ts';
 import { hasAll } from './conditions.ts';
 import type { AuditEvent } from './event.ts';
 import { withFurtherValues } from './further-values.ts';
-import { asksForValue, lastOfSegments, makeSegment, probableEvents } from './segments.ts';
+import { isBehind, mergeNext } from './groups.ts';
+import { asksForValue, probableEvents } from './probable-events.ts';
+import { lastOfSegments, makeSegment } from './segments.ts';
 import type { AuditFilter, AuditPage, AuditPlace } from './store.ts';
 import { eventOf, membersOf, rowOf, stored, type Tables } from './tables.ts';
 
@@ -17,7 +19,7 @@ export interface EventDatabase {
   segmentSize: number;
   /** Number through which events are known to be in segments, or removed. */
   indexed: number;
-  /** True while `indexEvents` has segments of earlier events to make. Appends make none then, because one would make them all. */
+  /** True while `indexEvents` has segments of earlier events to make, or to merge. Appends make none then, because one would make them all. */
   isIndexing: boolean;
   /** Returns the bytes in use. */
   bytes?(): number;
@@ -85,24 +87,26 @@ async function makeSegments(
 export async function readIndex(database: EventDatabase): Promise<void> {
   const { db, segmentSize } = database;
   const oldest = await db.selectFrom('events').select('sequence').orderBy('sequence').limit(1).executeTakeFirst();
-  database.indexed = Math.max(await lastOfSegments(db), (oldest?.sequence ?? 1) - 1);
-  database.isIndexing = (await unindexed(database)) >= segmentSize;
+  const last = await lastOfSegments(db);
+  database.indexed = Math.max(last, (oldest?.sequence ?? 1) - 1);
+  database.isIndexing = (await unindexed(database)) >= segmentSize || (await isBehind(db, last));
 }
 
 /** Returns the number of events after the last segment. */
 export const unindexed = async ({ db, indexed }: EventDatabase): Promise<number> => ((await newestEvent(db))?.sequence ?? 0) - indexed;
 
-/** Makes the missing segments, each in a transaction of its own. Other calls have their turn in between. */
+/** Makes the missing segments, and merges those of full groups, each in a transaction of its own. Other calls have their turn in between. */
 export async function indexEvents(database: EventDatabase, isStopped: () => boolean): Promise<void> {
   const { db, begin, segmentSize } = database;
   const makeNext = async (transaction: Transaction<Tables>) => {
     await begin(transaction);
-    return await makeSegment(transaction, (await newestEvent(transaction))?.sequence ?? 0, segmentSize);
+    const indexed = await makeSegment(transaction, (await newestEvent(transaction))?.sequence ?? 0, segmentSize);
+    return { indexed, isMore: indexed !== database.indexed || (await mergeNext(transaction, indexed)) };
   };
   while (database.isIndexing && !isStopped()) {
-    const before = database.indexed;
-    database.indexed = await db.transaction().execute(makeNext);
-    database.isIndexing = database.indexed !== before;
+    const { indexed, isMore } = await db.transaction().execute(makeNext);
+    database.indexed = indexed;
+    database.isIndexing = isMore;
     // SQLite answers within a turn of the event loop.
     await nextTurn();
   }

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { Checkpoint } from './chain.ts';
+import { removeSegments } from './groups.ts';
 import { type EventDatabase, newestEvent, replaceNumbers } from './queries.ts';
-import { removeSegments } from './segments.ts';
 import type { AuditRetention, ChainPart, Proposal } from './store.ts';
 import { membersOf, type Tables } from './tables.ts';
 

@@ -76,7 +76,8 @@ export class SqlStore implements AuditDatabase {
 
   async indexing(): Promise<IndexState> {
     const database = this.#database;
-    return { left: database.isIndexing ? await unindexed(database) : 0, failure: this.#indexFailure };
+    const left = database.isIndexing ? await unindexed(database) : 0;
+    return { left: left < database.segmentSize ? 0 : left, failure: this.#indexFailure };
   }
 
   async exported(): Promise<number> {

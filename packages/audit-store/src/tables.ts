@@ -39,9 +39,20 @@ export interface Tables {
     /** Time of each event, as a double in little-endian order. */
     times: Uint8Array;
   };
-  /** Events of a segment that have a value: the postings of all keys, in buckets. */
+  /** Groups of consecutive segments. */
+  segment_groups: {
+    /** Number of the first event of its first segment. */
+    first: number;
+    /** Number of the last event once the group is full. */
+    last: number;
+    oldest: number;
+    newest: number;
+    /** Number of the buckets of its segments that are merged into those of the group. */
+    merged: number;
+  };
+  /** Events of a segment or a group that have a value: the postings of all keys, in buckets. */
   postings: {
-    /** Number of the first event of the segment. */
+    /** Number of the first event of the segment or the group. */
     segment: number;
     bucket: number;
     postings: Uint8Array;

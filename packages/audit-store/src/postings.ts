@@ -1,0 +1,93 @@
+/** Postings: the places of the events that have a value, as the rows of the index keep them. */
+import { hash } from 'node:crypto';
+
+/** Bytes before a posting: its key, and its length. */
+const headBytes = 8;
+
+/** Form of the postings of a range of events. */
+export interface PostingForm {
+  /** Events of the range. A bit for each of them makes fewer than 64 KiB. */
+  size: number;
+  /** Bytes of a place in a list. */
+  width: 2 | 3;
+}
+
+/** Returns the key of a value: 48 bits of its hash. Rows are compared again, because two values may share a key. */
+export const keyOf = (value: string): number => hash('sha256', value, 'buffer').readUIntBE(0, 6);
+
+/** Returns a bucket: the postings of keys, one after the other. */
+export const bucketOf = (places: ReadonlyMap<number, readonly number[]>, form: PostingForm): Buffer =>
+  Buffer.concat([...places].flatMap(([key, ofKey]) => entryOf(key, postingOf(ofKey, form))));
+
+/** Returns a posting with its key. */
+function entryOf(key: number, posting: Buffer): Buffer[] {
+  const head = Buffer.alloc(headBytes);
+  head.writeUIntBE(key, 0, 6);
+  head.writeUInt16LE(posting.length, 6);
+  return [head, posting];
+}
+
+/** Returns the places as numbers, or as a bit for each event where that is shorter. */
+function postingOf(places: readonly number[], { size, width }: PostingForm): Buffer {
+  const bits = Buffer.alloc(Math.ceil(size / 8));
+  if (places.length * width < bits.length) {
+    const listed = Buffer.alloc(places.length * width);
+    for (const [index, place] of places.entries()) listed.writeUIntLE(place, index * width, width);
+    return listed;
+  }
+  for (const place of places) setBit(bits, place);
+  return bits;
+}
+
+/** Yields the postings of a bucket with their keys. */
+export function* postingsIn(bucket: Uint8Array): Generator<[key: number, posting: Buffer]> {
+  const bytes = buffered(bucket);
+  for (let at = 0; at < bytes.length; ) {
+    const begin = at + headBytes;
+    const end = begin + bytes.readUInt16LE(at + 6);
+    yield [bytes.readUIntBE(at, 6), bytes.subarray(begin, end)];
+    at = end;
+  }
+}
+
+export const buffered = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+
+export const emptyBits = ({ size }: Pick<PostingForm, 'size'>): Uint8Array => new Uint8Array(Math.ceil(size / 8));
+
+/** Returns a bit for each event. */
+export function bitsOf(posting: Buffer, { size, width }: PostingForm): Uint8Array {
+  const bits = emptyBits({ size });
+  if (posting.length === bits.length) return posting;
+  for (let index = 0; index < posting.length; index += width) setBit(bits, posting.readUIntLE(index, width));
+  return bits;
+}
+
+function setBit(bits: Uint8Array, place: number): void {
+  bits[place >> 3] = (bits[place >> 3] ?? 0) | (1 << (place & 7));
+}
+
+/** Adds bits, from a place on. */
+export function addBits(bits: Uint8Array, added: Uint8Array, offset = 0): void {
+  for (let index = 0, at = offset >> 3; index < added.length; index += 1, at += 1) {
+    const shifted = (added[index] ?? 0) << (offset & 7);
+    bits[at] = (bits[at] ?? 0) | shifted;
+    bits[at + 1] = (bits[at + 1] ?? 0) | (shifted >> 8);
+  }
+}
+
+/** Returns the bits that all have. */
+export function commonBits([first = new Uint8Array(), ...others]: readonly Uint8Array[]): Uint8Array {
+  const common = Uint8Array.from(first);
+  for (const bits of others)
+    for (let index = 0; index < common.length; index += 1) common[index] = (common[index] ?? 0) & (bits[index] ?? 0);
+  return common;
+}
+
+/** Returns the places of the bits that are set in a range, at most a number of them. */
+export function placesIn(bits: Uint8Array, { from = 0, to = bits.length * 8, atMost = Number.POSITIVE_INFINITY } = {}): number[] {
+  const places: number[] = [];
+  for (let index = from >> 3; index < bits.length && index * 8 < to; index += 1)
+    for (let rest = bits[index] ?? 0, place = index * 8; rest > 0; rest >>= 1, place += 1)
+      if (rest & 1 && place >= from && place < to && places.push(place) >= atMost) return places;
+  return places;
+}
