@@ -276,14 +276,14 @@ export function itIsAnAuditStore(makeDatabase: () => Promise<TestDatabase>): voi
       { accessToken: 'token-1' },
       { accessToken: 'token-2', verb: 'delete', anyOf: [{ actor: 'ada' }, { name: 'pod-8' }] },
     ];
-    async function expectAll(kept: readonly AuditEvent[]): Promise<void> {
-      for (const filter of filters) {
+    async function expectAll(kept: readonly AuditEvent[], asked = filters, limit = 4): Promise<void> {
+      for (const filter of asked) {
         const told = JSON.stringify(filter);
         const found: string[] = [];
         let before: AuditPlace | undefined;
         do {
-          const page: Awaited<ReturnType<AuditStore['list']>> = await store.list(filter, { limit: 4, before });
-          expect(page.events.length, told).to.be.at.most(4);
+          const page: Awaited<ReturnType<AuditStore['list']>> = await store.list(filter, { limit, before });
+          expect(page.events.length, told).to.be.at.most(limit);
           found.push(...page.events.map(({ auditID }) => auditID));
           before = page.last;
         } while (before !== undefined);
@@ -298,9 +298,9 @@ export function itIsAnAuditStore(makeDatabase: () => Promise<TestDatabase>): voi
         ).to.equal(all.filter(({ outcome }) => outcome === 'failure').length);
       }
     }
-    const openSmall = async () => {
+    const openSmall = async (segmentSize = 16) => {
       await store.stop();
-      store = await database.open(16);
+      store = await database.open(segmentSize);
     };
 
     it('finds and counts the same events as a look at each', async () => {
@@ -308,6 +308,24 @@ export function itIsAnAuditStore(makeDatabase: () => Promise<TestDatabase>): voi
       for (let index = 0; index < events.length; index += 23) await store.append(events.slice(index, index + 23));
       await expectAll(events);
     });
+
+    // Segments of 2 events make two groups of 64 events, of 4 events one group of 128.
+    for (const segmentSize of [2, 4])
+      it(`finds the same events in groups of segments of ${segmentSize} events, and after removals`, async () => {
+        await openSmall(segmentSize);
+        for (let index = 0; index < events.length; index += 37) {
+          await store.append(events.slice(index, index + 37));
+          await expectAll(events.slice(0, index + 37), filters.slice(-8));
+        }
+        for (const removed of [40, 63, 64, 130]) {
+          await store.remove(removed);
+          await expectAll(events.slice(removed));
+        }
+        await store.append(events.map((event) => ({ ...event, auditID: `${event.auditID}-again` })));
+        const again = events.filter((event) => has(event, { actor: 'ada', verb: 'patch' })).length;
+        const kept = expected(events.slice(130), { actor: 'ada', verb: 'patch' }).length;
+        expect((await store.count({ actor: 'ada', verb: 'patch' }, 'verb')).total).to.equal(again + kept);
+      });
 
     it('finds events from before the index', async () => {
       await store.append(events);
@@ -345,6 +363,63 @@ export function itIsAnAuditStore(makeDatabase: () => Promise<TestDatabase>): voi
       expect(await ids({ actor: 'many', name: 'storefront' }, { limit: 2 })).to.deep.equal(['m16999', 'm16998']);
       expect(await ids({ actor: 'many', to: timeOf(many[2] ?? at(0)) }, { limit: 5 })).to.deep.equal(['m1', 'm0']);
       expect((await store.count({ actor: 'many' }, 'verb')).total).to.equal(17_000);
+    });
+
+    it('finds the same events while their segments are merged', async () => {
+      await openSmall(2);
+      await store.append(events);
+      let isAppending = true;
+      const appended = (async () => {
+        for (let batch = 0; batch < 8; batch += 1)
+          await store.append(
+            Array.from({ length: 40 }, (_, index) => at(200, { auditID: `b${batch}-${index}`, user: { username: 'bea' } })),
+          );
+      })().finally(() => {
+        isAppending = false;
+      });
+      const all = expected(events, { actor: 'ada', verb: 'patch' }).map(({ auditID }) => auditID);
+      do expect(await ids({ actor: 'ada', verb: 'patch' }, { limit: 200 })).to.deep.equal(all);
+      while (isAppending);
+      await appended;
+    });
+
+    it('finds the same events as a look at each among random ones, while the oldest are removed', async () => {
+      // A fixed seed gives the same events in each run.
+      let seed = 43;
+      const random = (bound: number) => {
+        seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
+        return Math.floor((seed / 2_147_483_648) * bound);
+      };
+      await openSmall(8);
+      const kept: AuditEvent[] = [];
+      for (let round = 0; round < 12; round += 1) {
+        const added = Array.from({ length: 60 + random(80) }, (_, index) => {
+          const auditID = `r${round}-${index}`;
+          order.set(auditID, order.size);
+          const second = round * 100 + random(140);
+          return at(second, {
+            auditID,
+            user: { username: random(60) === 0 ? 'rare' : (users[random(3)] ?? '') },
+            verb: verbs[random(2)] ?? '',
+            objectRef: { apiGroup: '', resource: 'pods', namespace: namespaces[random(3)] ?? '', name: `pod-${random(40)}` },
+            outcome: random(5) === 0 ? 'failure' : 'success',
+            ...(random(4) === 0 && { accessToken: `token-${random(3)}` }),
+          });
+        });
+        await store.append(added);
+        kept.push(...added);
+        if (round % 3 === 2) {
+          const last = (await store.chain(0, 1)).events[0]?.sequence ?? 0;
+          const removed = random(kept.length - 100);
+          await store.remove(last + removed - 1);
+          kept.splice(0, removed);
+        }
+        await expectAll(
+          kept,
+          [{ actor: 'rare' }, { actor: 'rare', verb: 'patch' }, { actor: 'rare', name: 'pod-3' }, ...filters.slice(-6)],
+          50,
+        );
+      }
     });
 
     it('finds no removed events', async () => {
