@@ -164,7 +164,7 @@ export function createFeatures(context: ProcessContext): Features {
     }),
     base.remoteStore ? { stop: () => base.remoteStore?.stop() } : {},
     createSearch(services, { users: base.watched.collection, groups: base.watchedGroups?.collection, lists: lists.service, workloads }),
-    config.features.mcp ? createMcp(services) : {},
+    config.features.mcp ? createMcp(services, { lists: lists.service }) : {},
     identity ?? {},
     config.features.kubernetesProxy ? createProxy(services, authenticator, recordings.recorders) : {},
     plugins,

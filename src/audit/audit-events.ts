@@ -1,5 +1,16 @@
 /** Members of an audit line that only some events have. */
-export type AuditField = 'actor' | 'target' | 'code' | 'reason' | 'issuer' | 'session' | 'members' | 'access' | 'binding' | 'question';
+export type AuditField =
+  | 'actor'
+  | 'target'
+  | 'code'
+  | 'reason'
+  | 'issuer'
+  | 'session'
+  | 'members'
+  | 'access'
+  | 'binding'
+  | 'question'
+  | 'agent';
 
 /** Verb, and a resource of auth.platform.io. */
 export type AuditAction = `${string} ${string}`;
@@ -177,6 +188,11 @@ export const auditEvents = {
   KubernetesSession: {
     when: 'A terminal, attached container or forwarded port begins (`Begin`) or ends (`End`).',
     fields: ['actor', 'reason', 'session'],
+  },
+  AgentCalledTool: {
+    action: 'call agents/tools',
+    when: 'An agent calls a tool for a user, who is `actor`; `agent` has the program, the tool and the objects.',
+    fields: ['actor', 'code', 'reason', 'agent'],
   },
   AuditExported: { action: 'list audits', when: 'A caller reads the audit as a stream.', fields: ['actor', 'code', 'question'] },
   AuditRead: {

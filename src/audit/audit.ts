@@ -41,8 +41,18 @@ interface AuditFields {
   binding: string;
   /** Conditions of a question about the audit, as a query. */
   question: string;
+  /** Call of a tool by the program that acts for the caller. */
+  agent: AgentCall;
   /** Access that an AccessRequest is about. */
   access: { requester: string; policy: string; role: string; namespaces?: readonly string[]; until?: string };
+}
+
+interface AgentCall {
+  client: string;
+  name: string;
+  host: string;
+  tool: string;
+  objects: readonly { apiGroup: string; resource: string; namespace?: string | undefined; name?: string | undefined }[];
 }
 
 export type AuditEvent = Partial<AuditOrigin & AuditFields> & { audit: AuditName; outcome: 'success' | 'failure' };
@@ -121,6 +131,7 @@ export class Audit {
       access,
       binding,
       question,
+      agent,
     } = event;
     const time = now();
     const traceID = currentTraceID();
@@ -142,6 +153,7 @@ export class Audit {
       access,
       binding,
       question,
+      agent,
     };
     onEvent?.(event);
     keep?.(event, { time, traceID });

@@ -19,7 +19,8 @@ export const storing =
 
 /** Returns the event as the audit store keeps it; undefined for an event that the store gets from another place. */
 function storedEvent(event: AuditEvent, { time, traceID }: Occasion): StoredEvent | undefined {
-  const { audit, actor, target, outcome, code, reason, issuer, members, access, binding, question, source, userAgent, requestId } = event;
+  const { audit, actor, target, outcome, code, reason, issuer, members, access, binding, question, agent, source, userAgent, requestId } =
+    event;
   const { action }: { readonly when: string; readonly action?: AuditAction } = auditEvents[audit];
   if (action === undefined) return undefined;
   const [verb = '', path = ''] = action.split(' ');
@@ -48,6 +49,7 @@ function storedEvent(event: AuditEvent, { time, traceID }: Occasion): StoredEven
     ...(access && { access: storedAccess(access) }),
     ...(binding !== undefined && { binding }),
     ...(question !== undefined && { question }),
+    ...(agent && { agent: { ...agent, objects: [...agent.objects] } }),
     ...(members && { members: { ...members, names: [...members.names] } }),
   };
 }

@@ -1,4 +1,5 @@
 import type { AuditDatabase } from '@atrium/audit-store/store.ts';
+import type { Operation } from '@atrium/http/operation.ts';
 import { createLog } from '@atrium/http/telemetry/log.ts';
 import { stringify } from 'yaml';
 import { parseConfig } from '../../src/config/load.ts';
@@ -26,6 +27,8 @@ export interface TestServer {
   url: string;
   port: number;
   metricsURL: string;
+  /** Operations of the first replica. */
+  operations: readonly Operation[];
   request(path: string, options?: RequestOptions): Promise<Response>;
   token(person: Person): Promise<string>;
   /** The cluster behind the service. */
@@ -117,7 +120,7 @@ export async function startServer({
     const stop = async () => {
       if (apps.delete(app)) await app.stop();
     };
-    return { port, url: `http://127.0.0.1:${port}`, metricsURL, stop };
+    return { port, url: `http://127.0.0.1:${port}`, metricsURL, operations: app.operations, stop };
   };
   const newApp = (clockAheadMs: number) =>
     new TestApp({
@@ -132,13 +135,14 @@ export async function startServer({
       log: createLog({ level: 'info', format: 'json' }, { write: (line) => logLines.push(line) }),
       writeAudit: (line) => auditLines.push(line),
     });
-  const { port, url, metricsURL, stop: stopFirst } = await startApp();
+  const { port, url, metricsURL, operations, stop: stopFirst } = await startApp();
   return {
     stopFirst,
     replica: startApp,
     url,
     port,
     metricsURL,
+    operations,
     cluster,
     kubernetes,
     relay,

@@ -43,6 +43,17 @@ const access = z.object({
   until: z.string().optional().describe('End of the access, RFC 3339.'),
 });
 
+/** Call of a tool by a program that acts for the user. */
+const agent = z.object({
+  client: z.string().describe('Client id of the program.'),
+  name: z.string().describe('Name that the program gives itself.'),
+  host: z.string().describe('Host that the program is from.'),
+  tool: z.string(),
+  objects: z
+    .array(z.object({ apiGroup: z.string(), resource: z.string(), namespace: z.string().optional(), name: z.string().optional() }))
+    .describe('First 16 objects of the call.'),
+});
+
 /**
  * An action that changed something, or was refused. Members are named as in `audit.k8s.io/v1` Event where it has them.
  *
@@ -130,6 +141,7 @@ export const auditEvent = z
       .string()
       .optional()
       .describe('Conditions of a question about the audit, as a query; without its period, unless it is an export.'),
+    agent: agent.optional(),
     members: z
       .object({ added: z.int(), removed: z.int(), names: z.array(z.string()) })
       .optional()

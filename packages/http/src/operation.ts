@@ -101,7 +101,7 @@ interface OperationBase {
   answersHead?: false;
   /** Keeps parsed bodies by their text, where the same body, without secrets, comes again and again. */
   isAskedAgain?: true;
-  /** Bytes of a body that the handler reads as a stream. Default: `server.bodyLimit`. */
+  /** Bytes of the body. Default: `server.bodyLimit`. */
   bodyLimit?: number;
   /**
    * Query parameters that are accepted and not read, beside those of the schema; others are 400. `all` where another party chooses

@@ -98,7 +98,7 @@ function runner(operation: Operation, options: RouterOptions, guard: TokenGuard)
   const { view } = authenticator;
   const accessOf = view && operation.viewAs;
   const varies = [...(accessOf ? viewHeaders : []), ...(credential === 'none' ? [] : ['Authorization', 'Cookie'])].join(', ');
-  const handleInput = inputReader(operation, options.bodyLimit);
+  const handleInput = inputReader(operation, operation.bodyLimit ?? options.bodyLimit);
   const inOwnPlace = ownPlaces(authenticator, bounds);
 
   return async (ctx, params) => {

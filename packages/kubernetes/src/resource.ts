@@ -64,6 +64,8 @@ function pathSegment(text: string): string {
 
 /** Path of the groups in the discovery of the API server. */
 export const groupsPath = '/apis';
+/** Path of the core group in the discovery of the API server. */
+export const corePath = '/api';
 
 /** Reports whether a path below `/api` or `/apis` has the same meaning for every proxy, like those of `resourcePath`. */
 export function isResourcePath(path: string): boolean {

@@ -13,7 +13,7 @@ import type { Connection } from './connection.ts';
 import { Deadline } from './deadline.ts';
 import type { ImpersonationHeaders } from './impersonation.ts';
 import { destroyAll, type Pools, poolOptions, unboundedPool } from './pools.ts';
-import { groupsPath, isResourcePath } from './resource.ts';
+import { corePath, groupsPath, isResourcePath } from './resource.ts';
 import { errorCode, readErrorBody, UpstreamError } from './upstream-error.ts';
 
 /**
@@ -283,7 +283,7 @@ export class Transport {
   }
 
   #requestOptions(call: ApiCall, { authorization, impersonation }: Credential) {
-    if (call.path !== groupsPath && !isResourcePath(call.path)) throw unknownPath();
+    if (call.path !== groupsPath && call.path !== corePath && !isResourcePath(call.path)) throw unknownPath();
     const query = call.query?.toString() ?? '';
     if (!rawQuery.test(query)) throw badRequest('the query contains characters that must be percent-encoded');
     return {

@@ -86,7 +86,7 @@ const allowed: ImportTable = {
     values: ['access', 'directory', 'access-requests', 'bindings', 'groups', 'users', 'keys', 'kubernetes', 'audit', 'http', 'config'],
     types: ['plugins', 'usage', 'services.ts', 'audit-store'],
   },
-  mcp: { values: ['sessions', 'issuer', 'http', 'config', 'objects'], types: ['services.ts'] },
+  mcp: { values: ['listed-resources', 'sessions', 'issuer', 'kubernetes', 'audit', 'http', 'config', 'objects'], types: ['services.ts'] },
   'binding-reviews': {
     values: [
       'mail',

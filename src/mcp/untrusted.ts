@@ -1,0 +1,110 @@
+/**
+ * Objects of the cluster as data for a model. Anyone who may create an object writes its names, annotations and logs, so that no text of it
+ * may hide characters, hold a Secret, or fill the answer.
+ */
+import { isMembers, type Members, membersOf, textOf } from '@atrium/objects/members.ts';
+
+/** Control characters, direction marks, characters without a glyph, and halves of pairs. Line feeds and tabs are escaped by JSON itself. */
+const hidden = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}]/gu;
+
+const escaped = (character: string): string => {
+  const code = (character.codePointAt(0) ?? 0).toString(16);
+  return code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, '0')}`;
+};
+
+/** Returns a text in which each character is visible. */
+const visibleText = (text: string): string =>
+  text.replaceAll(hidden, (character) => (character === '\n' || character === '\t' ? character : escaped(character)));
+
+const maxDepth = 64;
+const applied = 'kubectl.kubernetes.io/last-applied-configuration';
+
+/** Returns a copy of an answer with visible texts, without copies of whole objects that Kubernetes and kubectl keep in their metadata. */
+export function visible(value: unknown, depth = 0): unknown {
+  if (typeof value === 'string') return visibleText(value);
+  if (typeof value === 'bigint') return String(value);
+  if (typeof value !== 'object' || value === null) return value;
+  if (depth >= maxDepth) return '…';
+  if (Array.isArray(value)) return value.map((item) => visible(item, depth + 1));
+  const shown = Object.entries(value).filter(([key, member]) => key !== 'managedFields' && key !== applied && member !== undefined);
+  return Object.fromEntries(shown.map(([key, member]) => [visibleText(key), visible(member, depth + 1)]));
+}
+
+const bytesOf = (base64: unknown): number => Buffer.byteLength(textOf(base64), 'base64');
+
+const keysOf = (data: Members) => Object.entries(data).map(([key, value]) => ({ key, bytes: bytesOf(value) }));
+
+/** Returns the object; a Secret has the keys and sizes of its values in their place. */
+export function withoutSecrets(object: unknown): Members {
+  const { data, stringData: _stringData, ...others } = membersOf(object);
+  if (others.kind !== 'Secret') return membersOf(object);
+  return { ...others, data: keysOf(membersOf(data)) };
+}
+
+/** A part of an answer that was left out. */
+export interface Cut {
+  readonly path: string;
+  readonly left: number;
+  readonly unit: 'characters' | 'items' | 'members';
+}
+
+const lengthOf = (value: unknown): number => JSON.stringify(value)?.length ?? 0;
+const maxCuts = 20;
+
+/** Returns the answer within a number of characters, and the parts that were left out. Each member has an equal share. */
+export function fitted(value: unknown, maxLength: number): { value: unknown; cuts: readonly Cut[] } {
+  const cuts: Cut[] = [];
+  const fitting = fitPart(value, maxLength, '', cuts);
+  return { value: fitting, cuts: cuts.slice(0, maxCuts) };
+}
+
+function fitPart(value: unknown, room: number, path: string, cuts: Cut[]): unknown {
+  if (lengthOf(value) <= room) return value;
+  if (typeof value === 'string') return fitText(value, room, path, cuts);
+  if (Array.isArray(value)) return fitItems(value, room, path, cuts);
+  return isMembers(value) ? fitMembers(value, room, path, cuts) : value;
+}
+
+function fitText(text: string, room: number, path: string, cuts: Cut[]): string {
+  const kept = text.slice(0, Math.max(0, room - 3)).toWellFormed();
+  cuts.push({ path, left: text.length - kept.length, unit: 'characters' });
+  return `${kept}…`;
+}
+
+function fitItems(items: readonly unknown[], room: number, path: string, cuts: Cut[]): unknown[] {
+  const kept: unknown[] = [];
+  let left = room;
+  for (const [index, item] of items.entries()) {
+    const fitting = index === 0 ? fitPart(item, left, `${path}[0]`, cuts) : item;
+    left -= lengthOf(fitting) + 1;
+    if (left < 0 && index > 0) break;
+    kept.push(fitting);
+  }
+  if (kept.length < items.length) cuts.push({ path, left: items.length - kept.length, unit: 'items' });
+  return kept;
+}
+
+function fitMembers(members: Members, room: number, path: string, cuts: Cut[]): Members {
+  const fitting = new Map<string, unknown>();
+  let left = room;
+  const smallestFirst = Object.entries(members).toSorted(([, one], [, other]) => lengthOf(one) - lengthOf(other));
+  for (const [index, [key, member]] of smallestFirst.entries()) {
+    const share = Math.floor(left / (smallestFirst.length - index)) - key.length - 4;
+    if (share <= 0) continue;
+    const shown = fitPart(member, share, path === '' ? key : `${path}.${key}`, cuts);
+    left -= lengthOf(shown) + key.length + 4;
+    fitting.set(key, shown);
+  }
+  const missing = smallestFirst.length - fitting.size;
+  if (missing > 0) cuts.push({ path, left: missing, unit: 'members' });
+  return Object.fromEntries(Object.keys(members).flatMap((key) => (fitting.has(key) ? [[key, fitting.get(key)]] : [])));
+}
+
+/** Returns a part of an object by its path, such as `spec.template.spec.containers[0]`. */
+export function partAt(object: unknown, path: string): unknown {
+  const steps = path.split(/[.[\]]+/).filter(Boolean);
+  return steps.reduce<unknown>((value, step) => {
+    if (Array.isArray(value)) return value[Number(step)];
+    return Object.hasOwn(membersOf(value), step) ? membersOf(value)[step] : undefined;
+  }, object);
+}
