@@ -18,6 +18,7 @@ import { ActivityLink } from '../activity/activity-link';
 import { Decision } from './decision';
 import { OtherAccess } from './other-access';
 import { Timeline } from './timeline';
+import { UseOfAccess } from './use-of-access';
 import { useRequest } from './use-request';
 import { RequestPhase, reasonOf } from './words';
 
@@ -108,22 +109,10 @@ function Parts({ request }: { request: AccessRequest }) {
           <ActivityLink of={{ kind: 'accessrequests.auth.platform.io', name: request.metadata.name, since: 'all' }}>
             {t('activity.ofRequest')}
           </ActivityLink>
-          <UseOfAccess request={request} />
+          <UseOfAccess request={request}>{t('activity.ofAccess')}</UseOfAccess>
         </p>
       </section>
     </>
-  );
-}
-
-/** Leads to what the requester did while the access lasted, where it was given. */
-function UseOfAccess({ request: { spec, status = {} } }: { request: AccessRequest }) {
-  const { begin, until, ended } = status;
-  if (begin === undefined || until === undefined || begin === ended) return null;
-  const [namespace, ...others] = spec.namespaces ?? [];
-  return (
-    <ActivityLink of={{ actor: spec.requester, from: begin, to: ended ?? until, namespace: others.length > 0 ? undefined : namespace }}>
-      {t('activity.ofAccess')}
-    </ActivityLink>
   );
 }
 

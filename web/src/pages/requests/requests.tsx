@@ -13,6 +13,7 @@ import { Age, Ago } from '../../ui/age';
 import { Notice } from '../../ui/state';
 import type { Column } from '../../ui/table';
 import { Tabs } from '../../ui/tabs';
+import { UseOfAccess } from './use-of-access';
 import { phaseName, phases, RequestPhase } from './words';
 
 const listRight = { verb: 'list', resource: 'accessrequests' };
@@ -118,13 +119,20 @@ const whoOf = ({ spec: { requester, reason } }: AccessRequest) => (
 );
 
 /** Requests in the inbox have no end yet. */
-const ends: Column<AccessRequest> = {
+const ends = (): Column<AccessRequest> => ({
   id: 'until',
   title: t('requests.ends'),
   sortBy: 'until',
   isMinor: true,
   cell: ({ status }) => <Ago since={status?.ended ?? status?.until} />,
-};
+});
+
+/** Requests in the inbox gave no access yet. */
+const activity = (): Column<AccessRequest> => ({
+  id: 'activity',
+  title: t('activity.title'),
+  cell: (request) => <UseOfAccess request={request}>{t('activity.withAccess')}</UseOfAccess>,
+});
 
 const columns = (view: View): readonly Column<AccessRequest>[] => [
   {
@@ -146,7 +154,7 @@ const columns = (view: View): readonly Column<AccessRequest>[] => [
   ...(view === 'mine' ? [] : [{ id: 'who', title: t('requests.requester'), sortBy: 'requester', cell: whoOf }]),
   { id: 'reason', title: t('requests.why'), cell: ({ spec: { reason } }) => <span title={reason}>{reason}</span> },
   { id: 'phase', title: t('users.phase'), sortBy: 'phase', cell: (request) => <RequestPhase request={request} /> },
-  ...(view === 'inbox' ? [] : [ends]),
+  ...(view === 'inbox' ? [] : [ends(), activity()]),
   {
     id: 'created',
     title: t('requests.asked'),
