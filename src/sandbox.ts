@@ -8,6 +8,7 @@ import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { SqliteStore } from '@atrium/audit-store/sqlite-store.ts';
 import { type Demo, startDemo } from '@atrium/demo/cluster.ts';
+import { demoEvents, withAccessToken } from '@atrium/demo/events.ts';
 import { demoConnector } from '@atrium/demo/ldap-server.ts';
 import { type DemoRole, demoEnvironment, demoNamespace } from '@atrium/demo/objects.ts';
 import type { KubernetesObject } from '@atrium/embedded-cluster/objects.ts';
@@ -96,17 +97,28 @@ async function start(options: SandboxOptions, { port, release }: ReservedPort): 
   const issuer = issuerOf(config) ?? '';
   cluster.trustIssuer({ url: issuer, audiences: [config.login.clientID, ...config.login.audiences] });
   const auditStore = await SqliteStore.open(join(directory, 'audit.db'));
+  // The audit begins with the oldest event that was appended first.
+  if (cluster.isNew) await auditStore.append(demoEvents(new Date()));
   const app = demoApp(demo, { config, environment, passwords, auditStore, ...(newSigningKeys && { newSigningKeys }) });
   await release();
   await app.start();
   await whenReady(url);
   cluster.askTokenWebhook({ url: `${url}/auth/v1/tokenreviews`, token: demo.webhookToken });
-  const accessToken = cluster.isNew && config.features.accessTokens ? await makeAccessToken(url, demo) : undefined;
+  const made = cluster.isNew && config.features.accessTokens ? await makeAccessToken(url, demo) : undefined;
+  if (made) await auditStore.append([withAccessToken(new Date(), made.id)]);
   const kubeconfig = join(directory, 'kubeconfig.yaml');
   await cluster.writeKubeconfig(kubeconfig, tokenOf(demo, 'admin'));
   if (options.info !== undefined) {
     const { people, images } = demo;
-    const told = { url, issuer, kubeconfig, people, images, accessToken, directory: { url: ldap.url, caFile, password: ldap.password } };
+    const told = {
+      url,
+      issuer,
+      kubeconfig,
+      people,
+      images,
+      accessToken: made?.token,
+      directory: { url: ldap.url, caFile, password: ldap.password },
+    };
     await writeFile(options.info, `${JSON.stringify(told, null, 2)}\n`, { mode: 0o600 });
   }
   return {
@@ -159,12 +171,14 @@ const pollMs = 20;
 
 const tokenOf = ({ people }: Demo, role: DemoRole): string => people.find((person) => person.role === role)?.token ?? '';
 
-/** Creates an access token as the manager would for a program. @returns its text */
-async function makeAccessToken(url: string, demo: Demo): Promise<string> {
+/** Creates an access token as the manager would for a program. */
+async function makeAccessToken(url: string, demo: Demo): Promise<z.output<typeof madeToken>> {
   const headers = { authorization: `Bearer ${tokenOf(demo, 'manager')}`, 'content-type': 'application/json' };
   const answer = await fetch(`${url}/auth/v1/accesstoken`, { method: 'POST', headers, body: '{"description":"Nightly report"}' });
-  return z.object({ token: z.string() }).parse(await answer.json()).token;
+  return madeToken.parse(await answer.json());
 }
+
+const madeToken = z.object({ id: z.string(), token: z.string() });
 
 interface ReservedPort {
   port: number;

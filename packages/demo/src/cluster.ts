@@ -6,7 +6,7 @@ import { createAuthority, createServerCertificate } from '@atrium/embedded-clust
 import { Cluster } from '@atrium/embedded-cluster/cluster.ts';
 import type { KubernetesObject } from '@atrium/embedded-cluster/objects.ts';
 import { parseAllDocuments } from 'yaml';
-import { demoAccessPolicy, demoAccessRequests, demoReview } from './access.ts';
+import { demoAccessPolicy, demoAccessRequests, demoReview, demoUnusedBinding } from './access.ts';
 import { demoDirectory, LdapServer } from './ldap-server.ts';
 import {
   type DemoPerson,
@@ -144,8 +144,10 @@ export async function startDemo({
 async function installAccess(cluster: Cluster, manifests: URL): Promise<void> {
   await cluster.apply(...(await readFiles(manifests, ['access-requests.yaml'])), demoAccessPolicy);
   if (!cluster.isNew) return;
+  const now = new Date();
   await cluster.apply(...demoReview);
-  for (const { request, history } of demoAccessRequests(new Date(), (key) => cluster.get(key)))
+  await cluster.applyAt(demoUnusedBinding.madeAt(now), demoUnusedBinding.madeBy, demoUnusedBinding.object);
+  for (const { request, history } of demoAccessRequests(now, (key) => cluster.get(key)))
     for (const { time, status } of history) await cluster.applyAt(time, serviceAccount, { ...request, status });
 }
 
