@@ -2,11 +2,14 @@
  * Access for a while: users ask for the role of an AccessPolicy, approvers decide, and the role ends by itself. RBAC stays the only
  * authority: access is a UserBinding that expires. Administrators write policies with kubectl.
  */
+import type { Caller } from '@atrium/http/caller.ts';
 import { clusterNetwork, type Network } from '@atrium/http/outgoing.ts';
 import type { Controller } from '@atrium/kubernetes/controllers/controller.ts';
+import type { ResourceQuestion } from '@atrium/kubernetes/rbac/rules.ts';
 import type { WatchCache } from '@atrium/kubernetes/watch/watch-cache.ts';
 import { type Collection, collection } from '@atrium/lists/collection.ts';
 import type { WhileAllowedOptions } from '@atrium/lists/while-allowed.ts';
+import type { Context } from 'koa';
 import { BindingEnds } from '../bindings/ends.ts';
 import type { UserBindingRow } from '../bindings/row.ts';
 import { followedLists } from '../collection/followed-lists.ts';
@@ -20,14 +23,16 @@ import { isUnreviewed } from './break-glass.ts';
 import type { AccessSources } from './changes.ts';
 import type { AccessContext } from './context.ts';
 import { accessController } from './controller.ts';
+import { RequestCreator } from './create.ts';
 import { policyDefinition, requestDefinition } from './definition.ts';
 import { requestEnds } from './ends.ts';
 import { expectNotices, reportRequests } from './metrics.ts';
 import { NoticeTerm } from './notices.ts';
+import { shownOptions } from './options-routes.ts';
 import { People } from './people.ts';
 import { accessPolicyResource, type PolicyRow, policyProperties, policyRow } from './policy.ts';
-import { accessRequestResource, isOpen, type RequestRow, requestProperties, requestRow } from './request.ts';
-import { accessOperations } from './routes.ts';
+import { accessRequestResource, isOpen, type NewRequest, type RequestRow, requestProperties, requestRow } from './request.ts';
+import { accessOperations, requestAccess } from './routes.ts';
 import { Webhook } from './webhooks.ts';
 
 const collected = {
@@ -95,10 +100,23 @@ const contextOf = (services: Services, { policies, requests }: WatchedAccess, { 
 export const createAccessEnds = (services: Services, watched: WatchedAccess, needs: EndNeeds): Controller =>
   accessController(contextOf(services, watched, needs), needs);
 
-export function createAccessRequests(services: Services, watched: WatchedAccess, needs: AccessNeeds): Feature {
+/** Use of access requests by other features. */
+export interface AccessAsking {
+  /** Finds roles that the caller may ask for to get a right. @throws StatusError 503, 504, and refusals of the API server */
+  options(question: ResourceQuestion, caller: Caller, signal: AbortSignal): ReturnType<typeof shownOptions>;
+  /** Creates a request of the caller, with its audit event. @throws StatusError 401, 403, 409, 422, 429, 503, 504 */
+  request(asked: NewRequest, asking: { ctx: Context; caller: Caller; signal: AbortSignal }): Promise<RequestRow>;
+}
+
+interface AccessRequestsFeature extends Feature {
+  asking: AccessAsking;
+}
+
+export function createAccessRequests(services: Services, watched: WatchedAccess, needs: AccessNeeds): AccessRequestsFeature {
   const { policies, requests } = watched;
   const context = contextOf(services, watched, needs);
   reportRequests(services, () => (requests.cache.isSynced ? requests.cache.values() : undefined), isUnreviewed);
+  const creator = new RequestCreator(context);
   const receivers = createReceivers(context, needs);
   const controller = accessController(context, needs, receivers.term);
   const ends = new BindingEnds(services, needs.userBindings, requestEnds(context, needs));
@@ -116,8 +134,12 @@ export function createAccessRequests(services: Services, watched: WatchedAccess,
         requestDefinition(context),
         followedLists(services, requests, collected.requests, needs.again),
       ),
-      ...accessOperations(context),
+      ...accessOperations(context, creator),
     ],
+    asking: {
+      options: (question, caller, signal) => shownOptions(context, question, caller, signal),
+      request: (asked, asking) => requestAccess(creator, context, asked, asking),
+    },
     checks: [policies.check, requests.check],
     start() {
       policies.start();

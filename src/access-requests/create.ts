@@ -62,7 +62,7 @@ export class RequestCreator {
     const subject = policy && people.of(account).subjectOf(policy);
     if (policy === undefined || subject === undefined)
       throw invalid(kind, [invalidValue('policy', asked.policy, 'no policy of that name lets you ask for access')]);
-    const errors = await this.#errorsOf(asked, policy, signal);
+    const errors = [...(caller.agent ? agentErrors(asked, policy) : []), ...(await this.#errorsOf(asked, policy, signal))];
     if (errors.length > 0) throw invalid(kind, errors);
     if (policy.requireStepUp || asked.breakGlass === true) requireStepUp(caller, services.config.login.stepUp, services.now());
     const spec = this.#specOf(asked, { policy, subject, account, caller });
@@ -201,6 +201,12 @@ function memberErrors(asked: NewRequest, policy: PolicyRow, now: Date): FieldErr
     errors.push(invalidValue('notBefore', notBefore, 'must be within two weeks'));
   return errors;
 }
+
+/** Requires that a person decides on what an agent asks for. */
+const agentErrors = ({ breakGlass = false }: NewRequest, { approvals }: PolicyRow): FieldError[] =>
+  approvals === 0 || breakGlass
+    ? [forbidden('policy', 'gives the role without approval, which no agent may ask for: ask in the console')]
+    : [];
 
 function breakGlassErrors({ notBefore, durationSeconds }: NewRequest, policy: PolicyRow): FieldError[] {
   const errors: FieldError[] = [];

@@ -1,5 +1,6 @@
+import type { Caller } from '@atrium/http/caller.ts';
 import { type Operation, operation } from '@atrium/http/operation.ts';
-import { questionQuery } from '@atrium/kubernetes/rbac/rules.ts';
+import { questionQuery, type ResourceQuestion } from '@atrium/kubernetes/rbac/rules.ts';
 import { labelPattern } from '@atrium/objects/labels.ts';
 import { z } from 'zod';
 import type { AccessContext } from './context.ts';
@@ -87,30 +88,34 @@ export const optionsOperation = (context: AccessContext): Operation =>
       400: { description: '`verb` or `resource` is missing, or a parameter is invalid.' },
     },
     async handle({ ctx, caller, query: { verb, group, resource, subresource, namespace, name }, signal }) {
-      const question = { verb, group, resource, subresource, namespace, name };
-      const { allowed, items, open } = await accessOptions(context, question, caller, signal);
-      ctx.body = {
-        apiVersion: accessApiVersion,
-        kind: 'AccessOptions',
-        allowed,
-        items: items.map(({ policy, role, place: covered }) => ({
-          policy: policy.name,
-          role,
-          ...covered,
-          approvals: policy.approvals,
-          maxSeconds: policy.maxSeconds,
-          breakGlass: policy.breakGlass,
-          requireReason: policy.requireReason,
-          ...(policy.ticketPattern !== undefined && { ticketPattern: policy.ticketPattern }),
-        })),
-        open: open.map(({ name: request, phase, spec: { policy, roleRef, scope, namespaces } }) => ({
-          name: request,
-          policy: policy.name,
-          role: roleRef,
-          scope,
-          ...(namespaces && { namespaces }),
-          ...(phase && { phase }),
-        })),
-      };
+      ctx.body = await shownOptions(context, { verb, group, resource, subresource, namespace, name }, caller, signal);
     },
   });
+
+/** Returns the roles that the caller may ask for to get a right. @throws StatusError 503, 504, and refusals of the API server */
+export async function shownOptions(context: AccessContext, question: ResourceQuestion, caller: Caller, signal: AbortSignal) {
+  const { allowed, items, open } = await accessOptions(context, question, caller, signal);
+  return {
+    apiVersion: accessApiVersion,
+    kind: 'AccessOptions' as const,
+    allowed,
+    items: items.map(({ policy, role, place: covered }) => ({
+      policy: policy.name,
+      role,
+      ...covered,
+      approvals: policy.approvals,
+      maxSeconds: policy.maxSeconds,
+      breakGlass: policy.breakGlass,
+      requireReason: policy.requireReason,
+      ...(policy.ticketPattern !== undefined && { ticketPattern: policy.ticketPattern }),
+    })),
+    open: open.map(({ name: request, phase, spec: { policy, roleRef, scope, namespaces } }) => ({
+      name: request,
+      policy: policy.name,
+      role: roleRef,
+      scope,
+      ...(namespaces && { namespaces }),
+      ...(phase && { phase }),
+    })),
+  } satisfies z.output<typeof optionsSchema>;
+}

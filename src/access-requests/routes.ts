@@ -11,14 +11,14 @@ import type { Context } from 'koa';
 import { z } from 'zod';
 import { auditCaller } from '../audit/audit.ts';
 import type { AccessContext } from './context.ts';
-import { RequestCreator } from './create.ts';
+import type { RequestCreator } from './create.ts';
 import { decide, endRequest, reviewRequest } from './decisions.ts';
 import { accessTag, policyName } from './definition.ts';
 import { accessOf } from './grant.ts';
 import { optionsOperation } from './options-routes.ts';
 import { accessApiVersion } from './policy.ts';
 import { recordRefusal } from './refusals.ts';
-import { accessRequestSchema, decisionBody, newRequestBody, type RequestRow, requestName, reviewBody } from './request.ts';
+import { accessRequestSchema, decisionBody, type NewRequest, newRequestBody, type RequestRow, requestName, reviewBody } from './request.ts';
 import { coveredNamespaces } from './standing.ts';
 import { getPolicy } from './strategy.ts';
 
@@ -41,9 +41,9 @@ const namesSchema = z
   });
 
 /** Creates the operations that are not standard. */
-export const accessOperations = (context: AccessContext): Operation[] => [
+export const accessOperations = (context: AccessContext, creator: RequestCreator): Operation[] => [
   policyNamespacesOperation(context),
-  createOperation(context),
+  createOperation(context, creator),
   optionsOperation(context),
   decisionOperation(context),
   endOperation(context),
@@ -67,9 +67,8 @@ const policyNamespacesOperation = (context: AccessContext) =>
     },
   });
 
-function createOperation(context: AccessContext) {
-  const creator = new RequestCreator(context);
-  return operation({
+const createOperation = (context: AccessContext, creator: RequestCreator) =>
+  operation({
     id: 'CreateAccessRequest',
     method: 'POST',
     paths: ['/auth/v1/accessrequests'],
@@ -89,14 +88,32 @@ function createOperation(context: AccessContext) {
     },
     async handle({ ctx, caller, query, body, signal }) {
       const isDryRun = query.dryRun !== undefined;
-      const create = () => creator.create(body, { isDryRun, origin: auditCaller(ctx, caller) }, caller, signal);
-      const row = await (isDryRun ? create() : recordRefusal(context, { ctx, caller, about: body }, create));
-      if (!isDryRun) record(context, ctx, caller, row, { audit: 'AccessRequested', code: 201 });
+      const row = isDryRun
+        ? await creator.create(body, { isDryRun, origin: auditCaller(ctx, caller) }, caller, signal)
+        : await requestAccess(creator, context, body, { ctx, caller, signal });
       ctx.status = 201;
       if (!isDryRun) ctx.set('Location', `${context.services.basePath}/auth/v1/accessrequests/${row.name}`);
       sendJson(ctx, row.text);
     },
   });
+
+interface Asking {
+  readonly ctx: Context;
+  readonly caller: Caller;
+  readonly signal: AbortSignal;
+}
+
+/** Creates a request of the caller, and records it or its refusal. @throws StatusError like `RequestCreator.create` */
+export async function requestAccess(
+  creator: RequestCreator,
+  context: AccessContext,
+  asked: NewRequest,
+  { ctx, caller, signal }: Asking,
+): Promise<RequestRow> {
+  const create = () => creator.create(asked, { isDryRun: false, origin: auditCaller(ctx, caller) }, caller, signal);
+  const row = await recordRefusal(context, { ctx, caller, about: asked }, create);
+  record(context, ctx, caller, row, { audit: 'AccessRequested', code: 201 });
+  return row;
 }
 
 const decisionOperation = (context: AccessContext) =>

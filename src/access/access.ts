@@ -5,5 +5,9 @@
 import type { Operation } from '@atrium/http/operation.ts';
 import type { Services } from '../services.ts';
 import { accessOperations } from './routes.ts';
+import { AccessService } from './service.ts';
 
-export const createAccess = (services: Services): { operations: Operation[] } => ({ operations: accessOperations(services) });
+export function createAccess(services: Services): { operations: Operation[]; service: AccessService } {
+  const service = new AccessService(services);
+  return { operations: accessOperations(services, service), service };
+}

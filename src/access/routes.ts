@@ -12,11 +12,10 @@ import {
   rulesReviewAnswer,
   rulesReviewBody,
 } from './schema.ts';
-import { AccessService, type Asking } from './service.ts';
+import type { AccessService, Asking } from './service.ts';
 
-export function accessOperations(services: Services): Operation[] {
-  const service = new AccessService(services);
-  const query = services.config.features.explain ? explainQuery : reviewQuery;
+export function accessOperations({ config }: Services, service: AccessService): Operation[] {
+  const query = config.features.explain ? explainQuery : reviewQuery;
   return [
     accessReview({ id: 'CreateSelfSubjectAccessReview', path: '/auth/v1/selfsubjectaccessreviews', query }, service),
     accessReview(

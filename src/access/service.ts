@@ -70,7 +70,7 @@ export class AccessService {
   async review({ apiVersion, metadata, spec }: Review, asking: Asking): Promise<object> {
     const { caller, signal } = asking;
     const status = isEmpty(metadata)
-      ? await this.#status(spec, asking)
+      ? await this.status(spec, asking)
       : await this.#reviewWithMetadata({ metadata, spec: sentOn(spec) }, caller, signal);
     return answerTo(apiVersion, spec, status);
   }
@@ -103,7 +103,8 @@ export class AccessService {
     return { apiVersion, kind, metadata: {}, spec: spec ?? {}, status: parseAnswer(z.object({ status: rulesStatus }), answer).status };
   }
 
-  async #status(spec: ReviewSpec, { caller, signal, isExplained }: Asking): Promise<AnsweredStatus> {
+  /** Returns the answer to one review, explained if the installation explains. @throws StatusError like `review` */
+  async status(spec: ReviewSpec, { caller, signal, isExplained }: Asking): Promise<AnsweredStatus> {
     const status = await this.#access.review(caller, sentOn(spec), signal);
     if (!isExplained || this.#explainer === undefined) return status;
     return { ...status, explanation: await this.#explainer.explain({ spec, status, caller, signal }) };
@@ -111,7 +112,7 @@ export class AccessService {
 
   async #outcome(spec: ReviewSpec, asking: Asking): Promise<Outcome> {
     try {
-      return { status: await this.#status(spec, asking) };
+      return { status: await this.status(spec, asking) };
     } catch (failure) {
       if (failure instanceof StatusError && failure.status.code !== 401 && !isOurRefusal(failure)) return { failure };
       throw failure;

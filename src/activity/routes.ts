@@ -8,7 +8,7 @@ import type { Context } from 'koa';
 import { z } from 'zod';
 import { auditCaller } from '../audit/audit.ts';
 import type { Services } from '../services.ts';
-import { questionText, readRecorder } from './read-events.ts';
+import { questionText, type readRecorder } from './read-events.ts';
 import { auditCounts, auditEventList, auditQuery, auditStatus, countsQuery, exportQuery, watchParameters } from './schema.ts';
 import type { ActivityService } from './service.ts';
 
@@ -18,12 +18,17 @@ const refusals = {
   404: { description: 'This installation keeps no audit events.' },
 };
 
-/** @param again checks the credential of a live list again */
-export const activityOperations = (services: Services, service: ActivityService, again: WhileAllowedOptions['again']): Operation[] => {
+interface Parts {
+  /** Checks the credential of a live list again. */
+  again: WhileAllowedOptions['again'];
+  /** Records who asked. */
+  recorded: ReturnType<typeof readRecorder>;
+}
+
+export const activityOperations = (services: Services, service: ActivityService, { again, recorded }: Parts): Operation[] => {
   const { audit, config, longRequests } = services;
   const guard = { again, accessCacheMs: config.kubernetes.accessCache, longRequests };
   const follows = (ctx: Context) => config.features.watch && isLive(ctx);
-  const recorded = readRecorder(services);
   return [
     operation({
       id: 'ListAuditEvents',

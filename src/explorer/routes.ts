@@ -1,6 +1,4 @@
-import { type Caller, callerKey } from '@atrium/http/caller.ts';
-import { reportRefusals } from '@atrium/http/limits/reports.ts';
-import { KeyedSemaphore } from '@atrium/http/limits/semaphore.ts';
+import type { Caller } from '@atrium/http/caller.ts';
 import { compressed, type Operation, operation } from '@atrium/http/operation.ts';
 import { selfReview } from '@atrium/kubernetes/identity.ts';
 import type { AccessQuestion } from '@atrium/kubernetes/rbac/rules.ts';
@@ -11,6 +9,7 @@ import { auditCaller } from '../audit/audit.ts';
 import type { Services } from '../services.ts';
 import type { Asking, ExplorerContext } from './rights.ts';
 import {
+  type AccessSubjectList,
   accessRuleList,
   accessSubjectList,
   rulesQuery,
@@ -23,26 +22,25 @@ import {
 import { simulationAnswer, simulationBody } from './simulation-schema.ts';
 import { Simulations } from './simulations.ts';
 import { SubjectRules } from './subject-rules.ts';
-import { whoCan } from './who-can.ts';
 
 const tag = 'access';
 const json = 'application/json';
 
 const forbidden = { description: 'The caller may not list the bindings.' };
 
-/** Bounds of one caller, because an answer may need every role and binding of the cluster. */
-const turns = { atOnce: 2, maxWaiting: 32, what: 'questions of this caller are waiting' };
+/** @param inTurn runs work within the bounds of the caller */
+export const explorerOperations = (context: ExplorerContext, inTurn: InTurn, whoCan: WhoCan): Operation[] => [
+  subjectsOperation(whoCan),
+  rulesOperation(context, inTurn),
+  reviewOperation(context),
+  simulationOperation(context),
+];
 
-export function explorerOperations(context: ExplorerContext): Operation[] {
-  const semaphore = new KeyedSemaphore(turns);
-  reportRefusals(context.services.metrics, 'explorer', semaphore);
-  const inTurn: InTurn = (caller, work, signal) => semaphore.run(callerKey(caller), work, signal);
-  return [subjectsOperation(context, inTurn), rulesOperation(context, inTurn), reviewOperation(context), simulationOperation(context)];
-}
+type WhoCan = (question: AccessQuestion, page: { limit: number; page: number }, asking: Asking) => Promise<AccessSubjectList>;
 
-type InTurn = <T>(caller: Caller, work: () => Promise<T>, signal: AbortSignal) => Promise<T>;
+export type InTurn = <T>(caller: Caller, work: () => Promise<T>, signal: AbortSignal) => Promise<T>;
 
-const subjectsOperation = (context: ExplorerContext, inTurn: InTurn) =>
+const subjectsOperation = (whoCan: WhoCan) =>
   operation({
     id: 'ListAccessSubjects',
     method: 'GET',
@@ -55,8 +53,7 @@ const subjectsOperation = (context: ExplorerContext, inTurn: InTurn) =>
     query: subjectsQuery,
     answers: { 200: { description: 'A page of subjects.', content: { [json]: accessSubjectList } }, 403: forbidden },
     async handle({ ctx, caller, query, signal }) {
-      const question = questionOf(query);
-      ctx.body = await inTurn(caller, () => whoCan(context, question, query, { caller, signal }), signal);
+      ctx.body = await whoCan(questionOf(query), query, { caller, signal });
     },
   });
 

@@ -63,10 +63,16 @@ interface SearchNeeds {
   workloads: readonly ResourceType[];
 }
 
-export function createSearch(services: Services, { users, groups, lists, workloads }: SearchNeeds): { operations: Operation[] } {
+interface Search {
+  operations: Operation[];
+  service: SearchService;
+}
+
+export function createSearch(services: Services, { users, groups, lists, workloads }: SearchNeeds): Search {
   const own = [userSource(services, users), ...(groups ? [groupSource(services, groups)] : [])];
   const sources = [...own, ...listSources(lists, own)];
-  return { operations: searchOperations(new SearchService(sources, services.metrics, disabledKinds(workloads, sources))) };
+  const service = new SearchService(sources, services.metrics, disabledKinds(workloads, sources));
+  return { operations: searchOperations(service), service };
 }
 
 interface Scored<Row> {
