@@ -115,6 +115,7 @@ export function createFeatures(context: ProcessContext): Features {
   const namespaces = followsNamespaces(config) ? createNamespaces(services) : undefined;
   const lists = createLists(services, namespaces?.allowed, (ctx) => authenticator.revalidate(ctx));
   const managed = { accounts, rights: rightsOf(base), passwordChange: passwords.passwordChange, endAccess };
+  const access = createAccess(services);
   const recordings = createRecordings(services, {
     store: base.auditStore?.recordings,
     policiesOf: (user) => base.watchedAccess?.policiesOf(user) ?? [],
@@ -127,6 +128,19 @@ export function createFeatures(context: ProcessContext): Features {
     userBindings: base.userBindings?.collection,
   };
   const letterhead = { texts: () => translations.first(), title: () => console.brand().title ?? config.identity.loginPage.title };
+  const explorer = createExplorer(services, explorerNeeds);
+  const activity = createActivity(services, {
+    store: base.auditStore,
+    userOf: (record) => accounts.get(record)?.email,
+    again: (ctx) => authenticator.revalidate(ctx),
+  });
+  const searched = { users: base.watched.collection, groups: base.watchedGroups?.collection, lists: lists.service, workloads };
+  const search = createSearch(services, searched);
+  const granting = createGroupsAndBindings(base, {
+    letterhead,
+    network: context.pluginContext?.network,
+    again: (ctx) => authenticator.revalidate(ctx),
+  });
   const features: readonly Part[] = [
     { checks: [{ name: 'roles', critical: false, isAwaited: true, failure: () => rbac.failure() }], ...lifeOf(rbac) },
     lifeOf(services.longRequests),
@@ -138,18 +152,14 @@ export function createFeatures(context: ProcessContext): Features {
     users,
     ...(factorStore ? [createFactors(services, { store: factorStore, localGroups, notices, ...managed })] : []),
     ...(links && linkMail ? [createOneTimeLinks(services, { links, linkMail, mayEnrol, ...managed })] : []),
-    ...createGroupsAndBindings(base, {
-      letterhead,
-      network: context.pluginContext?.network,
-      again: (ctx) => authenticator.revalidate(ctx),
-    }),
+    ...granting.parts,
     createRoles({ services, accounts, localGroups }),
     createCertificates({ services, accounts, connection }),
     accessTokens ?? {},
     mcpAuthorization ?? {},
     createKubeconfig({ config, connection, namingIssuer: (user) => namingIssuerOf(config, accounts.get(user)) }),
-    createAccess(services),
-    createExplorer(services, explorerNeeds),
+    access,
+    explorer,
     createStandingAccess(services, explorerNeeds, base.auditStore),
     ...(config.features.accessRequests ? [createBindingReviews(services, explorerNeeds, letterhead)] : []),
     namespaces ?? {},
@@ -157,14 +167,19 @@ export function createFeatures(context: ProcessContext): Features {
     createUsage(services, lists.service, context.earlierUsage),
     createAuditChain(services, { auditStore: base.auditStore, owned: context.auditStore }),
     recordings,
-    createActivity(services, {
-      store: base.auditStore,
-      userOf: (record) => accounts.get(record)?.email,
-      again: (ctx) => authenticator.revalidate(ctx),
-    }),
+    activity,
     base.remoteStore ? { stop: () => base.remoteStore?.stop() } : {},
-    createSearch(services, { users: base.watched.collection, groups: base.watchedGroups?.collection, lists: lists.service, workloads }),
-    config.features.mcp ? createMcp(services, { lists: lists.service }) : {},
+    search,
+    config.features.mcp
+      ? createMcp(services, {
+          lists: lists.service,
+          search: search.service,
+          access: access.service,
+          whoCan: explorer.whoCan,
+          activity: activity.list,
+          requests: granting.asking,
+        })
+      : {},
     identity ?? {},
     config.features.kubernetesProxy ? createProxy(services, authenticator, recordings.recorders) : {},
     plugins,
@@ -221,24 +236,20 @@ function workingFeatures(
 const rightsOf = ({ services, naming, localGroups, grants }: Base) => new SubjectRights(services, naming, localGroups, grants);
 
 /** Creates groups, UserBindings and access requests. */
-function createGroupsAndBindings(base: Base, needs: AccessRequestsOptions): Part[] {
+function createGroupsAndBindings(base: Base, needs: AccessRequestsOptions) {
   const { services, accounts, localGroups, watchedGroups, userBindings, watchedAccess } = base;
   const groups = watchedGroups?.collection.cache;
-  return [
+  const bound = userBindings?.collection.cache;
+  const accessRequests =
+    bound &&
+    watchedAccess &&
+    createAccessRequests(services, watchedAccess, { accounts, localGroups, groups, userBindings: bound, ...needs });
+  const parts: Part[] = [
     ...(watchedGroups ? [createGroups(services, watchedGroups, { accounts, again: needs.again })] : []),
     ...(userBindings ? [createBindings(services, userBindings, { accounts, localGroups, groups, again: needs.again })] : []),
-    ...(userBindings && watchedAccess
-      ? [
-          createAccessRequests(services, watchedAccess, {
-            accounts,
-            localGroups,
-            groups,
-            userBindings: userBindings.collection.cache,
-            ...needs,
-          }),
-        ]
-      : []),
+    ...(accessRequests ? [accessRequests] : []),
   ];
+  return { parts, asking: accessRequests?.asking };
 }
 
 /** Creates the console and its plugins. */

@@ -23,3 +23,14 @@ export const limitOf = (max: number, standard: number) =>
   z.int().min(1).max(max).default(standard).describe(`Maximum number of items, 1 to ${max}.`);
 
 export const cursor = z.string().min(1).max(4096).optional().describe('`cursor` of the answer before, for the next items.');
+/** A question about a right. */
+export const question = {
+  verb: segment.describe('Verb of RBAC: `get`, `list`, `create`, `delete`, …'),
+  resource: z
+    .string()
+    .max(253)
+    .regex(/^[A-Za-z*][\w.*/-]*$/, 'must be the name of a resource such as pods, pods/log or deployments.apps')
+    .describe('Resource, with its group and subresource if needed: `pods`, `pods/log`, `deployments.apps/scale`.'),
+  namespace: namespace.optional().describe('Namespace. Default: the cluster, or all namespaces.'),
+  name: name.optional().describe('Name of the object. Default: all objects.'),
+};

@@ -57,7 +57,7 @@ export const tool = <Input extends z.ZodObject>({ run, ...definition }: ToolDefi
 });
 
 /** Reports whether the credential of a caller may use an operation. */
-const isLent = ({ scope }: Caller, operation: ToolOperation): boolean => scope?.opens(operation) ?? true;
+export const isLent = ({ scope }: Caller, operation: ToolOperation): boolean => scope?.opens(operation) ?? true;
 
 /** @throws StatusError 403 OutsideScope */
 export function requireLent(caller: Caller, operation: ToolOperation): void {

@@ -2,7 +2,7 @@
  * Objects of the cluster as data for a model. Anyone who may create an object writes its names, annotations and logs, so that no text of it
  * may hide characters, hold a Secret, or fill the answer.
  */
-import { isMembers, type Members, membersOf, textOf } from '@atrium/objects/members.ts';
+import { isMembers, listOf, type Members, membersOf, textOf } from '@atrium/objects/members.ts';
 
 /** Control characters, direction marks, characters without a glyph, and halves of pairs. Line feeds and tabs are escaped by JSON itself. */
 const hidden = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}]/gu;
@@ -108,3 +108,8 @@ export function partAt(object: unknown, path: string): unknown {
     return Object.hasOwn(membersOf(value), step) ? membersOf(value)[step] : undefined;
   }, object);
 }
+/** Returns the conditions of an object, without members that tell a model nothing. */
+export const conditionsOf = (object: unknown) =>
+  listOf(membersOf(membersOf(object).status).conditions).map(({ type, status, reason, message, lastTransitionTime }) => ({
+    ...{ type, status, reason, message, lastTransitionTime },
+  }));

@@ -86,7 +86,22 @@ const allowed: ImportTable = {
     values: ['access', 'directory', 'access-requests', 'bindings', 'groups', 'users', 'keys', 'kubernetes', 'audit', 'http', 'config'],
     types: ['plugins', 'usage', 'services.ts', 'audit-store'],
   },
-  mcp: { values: ['listed-resources', 'sessions', 'issuer', 'kubernetes', 'audit', 'http', 'config', 'objects'], types: ['services.ts'] },
+  mcp: {
+    values: [
+      'activity',
+      'search',
+      'access-requests',
+      'listed-resources',
+      'sessions',
+      'issuer',
+      'kubernetes',
+      'audit',
+      'http',
+      'config',
+      'objects',
+    ],
+    types: ['explorer', 'access', 'services.ts'],
+  },
   'binding-reviews': {
     values: [
       'mail',

@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import type { AccessService } from '../../access/service.ts';
+import type { AccessAsking } from '../../access-requests/access-requests.ts';
+import { question } from '../inputs.ts';
+import type { Kinds } from '../kinds.ts';
+import { questionOf } from '../questions.ts';
+import { isLent, type Tool, tool } from '../tool.ts';
+
+const options = { id: 'GetAccessOptions', usesKubernetes: false };
+
+/** @param requests undefined for an installation without access requests */
+export const whyNotTool = (access: AccessService, requests: AccessAsking | undefined, kinds: Kinds): Tool =>
+  tool({
+    name: 'why_not',
+    title: 'Explain a missing right',
+    description:
+      'Explains why the user may not do something: roles that would allow it, and roles that the user can ask for with request_access.',
+    operation: { id: 'CreateSelfSubjectAccessReview', usesKubernetes: true },
+    isReadOnly: true,
+    input: z.strictObject(question),
+    async run(asked, call) {
+      const { caller, signal } = call;
+      const attributes = await questionOf(asked, kinds, call);
+      const { allowed, denied, reason, explanation } = await access.status(
+        { resourceAttributes: attributes },
+        { caller, signal, isExplained: true },
+      );
+      if (allowed && denied !== true)
+        return { note: 'The user may do this.', data: { allowed: true, ...(explanation && { explanation }) } };
+      const offered = requests !== undefined && isLent(caller, options) ? await requests.options(attributes, caller, signal) : undefined;
+      return {
+        note: offered?.items.length
+          ? 'Not allowed. `requestable` has roles that the user can ask for: ask the user, then call request_access.'
+          : 'Not allowed. There is no role that the user can ask for here.',
+        data: {
+          allowed: false,
+          ...(reason && { reason }),
+          ...(explanation && { explanation }),
+          ...(offered && { requestable: offered.items, openRequests: offered.open }),
+        },
+      };
+    },
+  });
