@@ -24,7 +24,7 @@ export async function beginSession(context: SessionContext, ctx: Context, login:
  *
  * Never throws: a login succeeds even if an older session cannot be ended.
  */
-async function endOldest(context: SessionContext, ctx: Context, newest: SessionRow, signal: AbortSignal): Promise<void> {
+export async function endOldest(context: SessionContext, ctx: Context, newest: SessionRow, signal: AbortSignal): Promise<void> {
   const { store, audit, log, config, farewell } = context;
   try {
     const { cache } = store.collection;

@@ -36,6 +36,8 @@ export interface SessionRow {
   /** Address and name of the browser; '' if unknown. */
   readonly source: string;
   readonly userAgent: string;
+  /** Set for a session of an agent, which no cookie opens. */
+  readonly agent: SessionAgent | undefined;
   readonly labels: Readonly<Record<string, string>>;
   /** JSON text for lists, without sealed data. */
   readonly text: string;
@@ -63,6 +65,11 @@ export interface Renewal {
 
 const time = z.iso.datetime({ offset: true });
 
+/** Program that a person has authorized. */
+type SessionAgent = z.output<typeof sessionAgent>;
+
+const sessionAgent = z.object({ client: z.string(), name: z.string(), host: z.string() });
+
 const sessionSpec = z.object({
   user: z.string(),
   userUID: z.string().optional(),
@@ -72,6 +79,7 @@ const sessionSpec = z.object({
   idleExpiration: time.optional(),
   source: z.string().optional(),
   userAgent: z.string().optional(),
+  agent: sessionAgent.optional(),
   sealed: z.string(),
 });
 
@@ -105,6 +113,7 @@ export function sessionRow({ metadata, spec }: KubernetesObject, { now, clock }:
     subjectName,
     source,
     userAgent,
+    agent: shown.agent,
     labels,
     text: JSON.stringify({
       apiVersion: sessionApiVersion,
@@ -131,10 +140,11 @@ interface NewSessionValues {
   sealed: string;
   /** `login.session.idle` */
   idleMs: number;
+  agent?: SessionAgent;
 }
 
 /** Returns the Session object of a new login. */
-export function sessionObject(login: LoginFacts, { name, source, userAgent, sealed, idleMs }: NewSessionValues) {
+export function sessionObject(login: LoginFacts, { name, source, userAgent, sealed, idleMs, agent }: NewSessionValues) {
   const { user, userUID, subjectName, issuerLogin, at, expiresAt } = login;
   const owner = { apiVersion: userApiVersion, kind: 'User', name: user, uid: userUID };
   return {
@@ -150,6 +160,7 @@ export function sessionObject(login: LoginFacts, { name, source, userAgent, seal
       idleExpiration: timestampOf(Math.min(at + idleMs / 1000, expiresAt)),
       source: source.slice(0, 64),
       userAgent,
+      ...(agent && { agent }),
       sealed,
     },
   };

@@ -94,6 +94,14 @@ const shownSpec = z.object({
   idleExpiration: z.iso.datetime().optional().describe('Expiry without use.'),
   source: z.string().optional().describe('Address of the browser.'),
   userAgent: z.string().optional().describe('Name of the browser.'),
+  agent: z
+    .object({
+      client: z.string().describe('Client id at the embedded issuer.'),
+      name: z.string().describe('Name that the program gives itself.'),
+      host: z.string().describe('Host that describes the program; empty for a client of the configuration.'),
+    })
+    .optional()
+    .describe('Program that reads as the user by MCP. Missing for a session of a browser.'),
 });
 
 const example = {

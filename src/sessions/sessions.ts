@@ -19,6 +19,7 @@ import type { Services } from '../services.ts';
 import type { LocalGroupLookup } from '../users/record/local-groups.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
 import { AccountState } from './account-state.ts';
+import { AgentSessions } from './agent-sessions.ts';
 import { LoginAuthenticator } from './authenticator.ts';
 import { receiveLogout } from './backchannel-logout.ts';
 import { BrowserSessions, type Session } from './browser-sessions.ts';
@@ -43,6 +44,8 @@ export interface SessionsFeature {
   keepSession: KeepSession;
   /** Context for login; undefined without an issuer. */
   context: SessionContext | undefined;
+  /** Undefined without an issuer. */
+  agents: AgentSessions | undefined;
   checks: Check[];
   start(): void;
   stop(): Promise<void>;
@@ -95,6 +98,7 @@ export function createSessions(services: Services, { markReauthenticated, again,
     authenticator: new LoginAuthenticator(context, renewal),
     keepSession: (ctx, { session }, signal) => keepSession(context, markReauthenticated, { ctx, name: session, signal }),
     context,
+    agents: new AgentSessions(context),
     checks: [
       store.collection.check,
       { name: 'revoked-tokens', critical: false, isAwaited: true, failure: () => revokedTokens.watch.missing() },
@@ -125,6 +129,7 @@ export function withoutSessions(services: Services, identify: Authenticator['ide
     authenticator: tokensOnly(identify),
     keepSession: async () => undefined,
     context: undefined,
+    agents: undefined,
     checks: [],
     start() {},
     async stop() {},
