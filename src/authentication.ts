@@ -1,13 +1,15 @@
 /** Wires authentication: issuers, sessions and login, the embedded OpenID provider, access tokens. */
 import { type Authenticator, withAccessTokens } from '@atrium/http/authenticator.ts';
+import type { Network } from '@atrium/http/outgoing.ts';
 import { IdentityCache } from '@atrium/kubernetes/identity.ts';
 import type { Base } from './base.ts';
-import { identityURLOf, issuersOf } from './config/issuers.ts';
+import { embeddedIssuerOf, identityURLOf, issuersOf } from './config/issuers.ts';
 import type { Brand } from './console/brand.ts';
 import { PasskeyLogin } from './factors/passkey-login.ts';
 import { Passkeys } from './factors/passkeys.ts';
 import { SecondFactors } from './factors/second-factors.ts';
 import { FactorStore } from './factors/store.ts';
+import type { GrantSessions } from './identity/grant-sessions.ts';
 import { createIdentity } from './identity/identity.ts';
 import { createIssuer } from './issuer/issuer.ts';
 import { Issuers } from './issuer/issuers.ts';
@@ -36,10 +38,12 @@ interface LoginNeeds {
   passwords: Passwords;
   /** Reports whether the service has an operation of that id. */
   isOperation: (id: string) => boolean;
+  /** Network of the hosts that describe agents. Default: public addresses. */
+  network: Network | undefined;
 }
 
 /** Creates authentication: issuers, sessions and login, the embedded OpenID provider, access tokens. */
-export function createLogins(base: Base, { brand, translations, passwords, isOperation }: LoginNeeds) {
+export function createLogins(base: Base, { brand, translations, passwords, isOperation, network }: LoginNeeds) {
   const { services, directory, accounts } = base;
   const { config, apiServer, metrics, now } = services;
   const identities = new IdentityCache({ apiServer, metrics, now });
@@ -86,6 +90,8 @@ export function createLogins(base: Base, { brand, translations, passwords, isOpe
           links,
           passkeys: passkeys && { passkeys, login: new PasskeyLogin(services, { passkeys, attempts, accounts }) },
           linkMail,
+          agents: config.features.mcp && embeddedIssuerOf(config) !== undefined ? agentSessions(() => sessions) : undefined,
+          network,
           brand,
           translations,
         });
@@ -104,7 +110,10 @@ export function createLogins(base: Base, { brand, translations, passwords, isOpe
         })
       : withoutSessions(services, identify);
   const people = withAccessTokens(sessions.authenticator, accessTokens?.judge, (bearer) => identities.identified(bearer));
-  const mcpAuthorization = sessions.context && createMcpAuthorization(sessions.context);
+  const mcpAuthorization =
+    sessions.context &&
+    sessions.agents &&
+    createMcpAuthorization(sessions.context, { sessions: sessions.agents, open: identity?.openAgentToken });
   const callers = withAgents(people, mcpAuthorization?.tokens);
   const authenticator = config.kubernetes.viewAs === 'off' ? callers : withViewAs(callers, services);
   const recorder = new LoginRecorder(services, accounts, issuers?.inUse);
@@ -124,6 +133,20 @@ export function createLogins(base: Base, { brand, translations, passwords, isOpe
     linkMail,
     notices,
     noticeMail,
+  };
+}
+
+/** Sessions of agents, which the embedded issuer begins. They are created after the issuer. */
+function agentSessions(sessions: () => SessionsFeature): GrantSessions {
+  const agents = () => {
+    const { agents: created } = sessions();
+    if (created === undefined) throw new Error('no login is configured');
+    return created;
+  };
+  return {
+    begin: (...given) => agents().begin(...given),
+    find: (...given) => agents().find(...given),
+    end: (...given) => agents().end(...given),
   };
 }
 

@@ -102,6 +102,7 @@ export function createFeatures(context: ProcessContext): Features {
     passwords: context.passwords ?? new Passwords(),
     translations,
     isOperation: (id) => operations.some((operation) => operation.id === id),
+    network: context.pluginContext?.network,
   });
   const users = createUsers(services, base.watched, {
     naming: base.naming,

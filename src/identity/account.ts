@@ -41,6 +41,14 @@ export function accountFinder({ accounts, localGroups, idleDays, directories, co
   };
 }
 
+/** Returns the claims of the user of a `sub`, if the record exists. @throws StatusError 503 while records or groups are unknown */
+export function claimsOfSubject({ accounts, localGroups }: Pick<AccountRules, 'accounts' | 'localGroups'>, subject: string) {
+  requireAccounts(accounts);
+  requireLocalGroups(localGroups);
+  const account = accounts.get(recordOf(subject).name);
+  return account !== undefined && subjectOf(account) === subject ? claimsOf(account, localGroups) : undefined;
+}
+
 /**
  * Returns the part of a login's result that holds the last version of the record that the login has written. The replica that continues
  * may see this version later. Until then it would require the password change again.

@@ -5,9 +5,10 @@ import type { Seal } from '@atrium/http/seal.ts';
 import { StatusError } from '@atrium/objects/status.ts';
 import type { Adapter, AdapterPayload } from 'oidc-provider';
 import type { KnownBrowsers } from '../users/logins/known-browsers.ts';
+import type { GrantSessions } from './grant-sessions.ts';
 import { errors, type ProviderError } from './oidc-provider.ts';
 import { type PresentedModel, presentedModels, type RecordIds } from './record-ids.ts';
-import { type IdentityRecords, sealedPayload } from './records.ts';
+import { hashed, type IdentityRecords, sealedPayload } from './records.ts';
 import { requestScope } from './request-scope.ts';
 
 /** Lifetime of a proved login until its browser resumes the flow. */
@@ -26,6 +27,8 @@ export interface AdapterParts {
   /** Limits guesses at user codes (RFC 8628, 5.1). */
   userCodeGuesses: RateLimit;
   knownBrowsers: Pick<KnownBrowsers, 'take'>;
+  /** Undefined if the MCP door is off. */
+  agents: GrantSessions | undefined;
 }
 
 /**
@@ -33,7 +36,16 @@ export interface AdapterParts {
  * hold their own payload. All other models are IdentityRecord objects, except unused ones (clients are configured, nothing is pushed or
  * registered), which are not stored.
  */
-export function adapterFor({ records, browser, ids, accessTokens, bound, now, ...guessing }: AdapterParts): (model: string) => Adapter {
+export function adapterFor({
+  records,
+  browser,
+  ids,
+  accessTokens,
+  bound,
+  now,
+  agents,
+  ...guessing
+}: AdapterParts): (model: string) => Adapter {
   return (model) => {
     if (model === 'Interaction') return guarded(interactionAdapter(browser));
     if (model === 'Session') return guarded(sessionAdapter(storeAdapter(model, records, bound), browser));
@@ -43,7 +55,7 @@ export function adapterFor({ records, browser, ids, accessTokens, bound, now, ..
     const name = presentedModels.find((known) => known === model);
     if (name !== undefined)
       return guarded(singleUse(name, rejectUnknownIds(name, storeAdapter(name, records), ids), { records, ids, now }));
-    return guarded(model === 'Grant' ? storeAdapter(model, records, bound) : emptyAdapter);
+    return guarded(model === 'Grant' ? grantAdapter(storeAdapter(model, records, bound), agents) : emptyAdapter);
   };
 }
 
@@ -110,6 +122,24 @@ function storeAdapter(model: string, records: IdentityRecords, bound?: AdapterPa
     },
     destroy: (id) => records.remove(model, id),
     revokeByGrantId: (grantId) => records.removeIssued(grantId),
+  };
+}
+
+/** A grant of an agent is valid as long as the session that it began, and ends it. */
+function grantAdapter(store: Adapter, agents: GrantSessions | undefined): Adapter {
+  if (agents === undefined) return store;
+  return {
+    ...store,
+    async find(id) {
+      const found = await store.find(id);
+      if (found?.resources === undefined) return found;
+      const { source, signal } = requestScope();
+      return (await agents.find(hashed(id), source, signal)) === undefined ? undefined : found;
+    },
+    async destroy(id) {
+      await agents.end(hashed(id), requestScope().signal);
+      await store.destroy(id);
+    },
   };
 }
 

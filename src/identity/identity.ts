@@ -6,11 +6,15 @@
 import { CookieFamily } from '@atrium/http/cookies/cookies.ts';
 import type { Check } from '@atrium/http/health.ts';
 import { type RateExceeded, RateLimit } from '@atrium/http/limits/rate-limit.ts';
+import { type Network, publicNetwork } from '@atrium/http/outgoing.ts';
+import type { Seal } from '@atrium/http/seal.ts';
 import { hasViewHeaders, viewHeadersRefused } from '@atrium/http/view-headers.ts';
 import { Sweeper } from '@atrium/kubernetes/controllers/sweeper.ts';
 import { StatusError, unknownPath } from '@atrium/objects/status.ts';
+import type { VerifiedClaims } from '@atrium/oidc-client/types.ts';
 import type { Context, Middleware } from 'koa';
 import { embeddedLoginOf } from '../config/issuers.ts';
+import { mcpResourceOf } from '../config/mcp-resource.ts';
 import type { SecondFactors } from '../factors/second-factors.ts';
 import type { OneTimeLinks } from '../one-time-links/links.ts';
 import { type LinkMail, mailsForgotten } from '../one-time-links/mails.ts';
@@ -22,11 +26,14 @@ import type { PasswordChange } from '../users/passwords/change.ts';
 import type { PasswordCheck } from '../users/passwords/check.ts';
 import type { LocalGroupLookup } from '../users/record/local-groups.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
-import { accountFinder } from './account.ts';
+import { accountFinder, claimsOfSubject } from './account.ts';
 import { adapterFor, BrowserRecords, unavailable } from './adapter.ts';
+import { type AgentParts, openAgentToken } from './agents.ts';
 import { Challenges } from './challenges.ts';
+import { ClientDocuments } from './client-documents.ts';
 import { LogoutRequests } from './clients.ts';
 import { CurrentProvider, useConfiguredOrigin, useProviderCookies } from './current-provider.ts';
+import type { GrantSessions } from './grant-sessions.ts';
 import { answerLoginPage } from './login-page.ts';
 import { errors } from './oidc-provider.ts';
 import { answerForgottenPage, answerLinkPage, type ForgottenPageParts, type LinkPageParts } from './one-time-link.ts';
@@ -34,7 +41,7 @@ import { type Look, languageChoice } from './page.ts';
 import { type ProviderCookies, type ProviderParts, providerCookies } from './provider.ts';
 import { RecordIds } from './record-ids.ts';
 import { hashed, IdentityRecords } from './records.ts';
-import { inRequestScope, RequestLimit } from './request-scope.ts';
+import { inRequestScope, RequestLimit, requestScope } from './request-scope.ts';
 import type { LoginPageParts } from './steps.ts';
 import { recordSweep } from './sweep.ts';
 import { createViews, type Views } from './views.ts';
@@ -55,6 +62,10 @@ interface IdentityNeeds {
   links: OneTimeLinks | undefined;
   passkeys: Omit<PasskeyParts, 'challenges'> | undefined;
   linkMail: LinkMail | undefined;
+  /** Sessions of agents. Undefined if the MCP door is off. */
+  agents?: GrantSessions | undefined;
+  /** Network of the hosts that describe agents. Default: public addresses. */
+  network?: Network | undefined;
   translations: Translations;
   /** Title, logo and colours of the installation, if it defines them. */
   brand?: () => Look['brand'];
@@ -70,6 +81,13 @@ export interface Identity {
    * @throws StatusError 503, 504
    */
   markReauthenticated(ctx: Context, refreshToken: string): Promise<void>;
+  /**
+   * Opens an access token of an agent, whose session may have ended.
+   *
+   * @returns the claims of the person, the client id, and the SHA-256 of the id of the grant; undefined for any other text
+   * @throws StatusError 503
+   */
+  openAgentToken(token: string): Promise<{ claims: VerifiedClaims; client: string; grant: string } | undefined>;
   checks: Check[];
   start(): void;
   stop(): Promise<void>;
@@ -92,9 +110,9 @@ export function createIdentity(services: Services, needs: IdentityNeeds): Identi
   const { client, namespace, now } = services;
   const place = placeOf(services, needs.issuerURL);
   const views = viewsOf(services, needs, place);
-  const storage = createStorage(services, needs.knownBrowsers);
+  const storage = createStorage(services, needs);
   const { records } = storage;
-  const { keeper, cookieNames, logoutRequests } = createKeeper(services, { ...needs, place, views, storage });
+  const { keeper, cookieNames, logoutRequests, documents } = createKeeper(services, { ...needs, place, views, storage });
   const pages = {
     keeper,
     cookieNames,
@@ -111,6 +129,14 @@ export function createIdentity(services: Services, needs: IdentityNeeds): Identi
         const seconds = Math.floor(now().getTime() / 1000);
         if (found?.exp !== undefined) await records.save('RefreshToken', refreshToken, { ...found, iiat: seconds }, found.exp - seconds);
       }),
+    async openAgentToken(token) {
+      const resource = mcpResourceOf(services.config);
+      const opened = resource === undefined ? undefined : await openAgentToken(storage.accessTokens, resource, token, now());
+      if (opened === undefined) return undefined;
+      const { accountId, iat, exp, client: id, grant } = opened;
+      const claims = claimsOfSubject(needs, accountId);
+      return claims && { claims: { ...claims, iss: needs.issuerURL, iat, exp }, client: id, grant };
+    },
     checks: [{ name: 'identity', critical: false, isAwaited: true, failure: () => keeper.failure() }],
     start() {
       keeper.start();
@@ -120,6 +146,7 @@ export function createIdentity(services: Services, needs: IdentityNeeds): Identi
       keeper.stop();
       await sweeper.stop();
       await logoutRequests.stop();
+      await documents?.stop();
     },
   };
 }
@@ -156,12 +183,13 @@ const viewsOf = ({ config, basePath }: Services, needs: IdentityNeeds, { publicU
 
 const deviceLimit = (limit: number) => new RateLimit({ limit, windowMs: deviceWindowMs });
 
-type Storage = Pick<ProviderParts, 'adapter' | 'makeID' | 'sealAccessToken'> & { records: IdentityRecords };
+type Storage = Pick<ProviderParts, 'adapter' | 'makeID' | 'sealAccessToken'> & { records: IdentityRecords; accessTokens: Seal };
 
 /** Creates the storage of the provider: records in the cluster and in browsers, and access tokens that hold their own. */
-function createStorage(services: Services, knownBrowsers: KnownBrowsers): Storage {
+function createStorage(services: Services, { knownBrowsers, agents }: Pick<IdentityNeeds, 'knownBrowsers' | 'agents'>): Storage {
   const { config, cookies, client, namespace, keyRing, log, now } = services;
-  const records = new IdentityRecords({ client, namespace, seal: keyRing.sealFor('identity'), now });
+  const onGrantEnded = agents && ((grant: string) => agents.end(grant, requestScope().signal));
+  const records = new IdentityRecords({ client, namespace, seal: keyRing.sealFor('identity'), now, onGrantEnded });
   const accessTokens = keyRing.sealFor('identity access tokens');
   const ids = new RecordIds(keyRing.sealFor('identity record ids'));
   const adapter = adapterFor({
@@ -182,9 +210,11 @@ function createStorage(services: Services, knownBrowsers: KnownBrowsers): Storag
     now,
     userCodeGuesses: deviceLimit(userCodeGuesses),
     knownBrowsers,
+    agents,
   });
   return {
     records,
+    accessTokens,
     adapter,
     makeID: ({ model, grantId, remainingSeconds }) =>
       ids.make({
@@ -196,14 +226,15 @@ function createStorage(services: Services, knownBrowsers: KnownBrowsers): Storag
   };
 }
 
-interface ProviderNeeds extends Pick<IdentityNeeds, 'accounts' | 'localGroups'> {
+interface ProviderNeeds extends Pick<IdentityNeeds, 'accounts' | 'localGroups' | 'agents' | 'network'> {
   place: Place;
   views: Views;
   storage: Storage;
 }
 
 /** Creates the keeper of the provider, and the client that tells relying parties of logouts. */
-function createKeeper(services: Services, { accounts, localGroups, place, views, storage }: ProviderNeeds) {
+function createKeeper(services: Services, needs: ProviderNeeds) {
+  const { accounts, localGroups, place, views, storage } = needs;
   const { config, cookies, keyRing, log, now } = services;
   const { idleDays, ldap } = config.users;
   const login = embeddedLoginOf(config);
@@ -212,6 +243,7 @@ function createKeeper(services: Services, { accounts, localGroups, place, views,
   const cookieNames = providerCookies(cookies);
   // The console may be among the notified relying parties, and has the certificate of the issuer.
   const logoutRequests = new LogoutRequests({ caFile: login.caFile });
+  const { documents, agents } = agentsOf(services, needs) ?? {};
   const keeper = new CurrentProvider({
     keyRing,
     log,
@@ -229,11 +261,35 @@ function createKeeper(services: Services, { accounts, localGroups, place, views,
       views,
       deviceCodes: { perSource: deviceLimit(deviceCodesPerSource), inAll: deviceLimit(deviceCodesInAll) },
       backchannelLogout: config.features.backchannelLogout,
-      fetch: logoutRequests.fetch,
+      // The library fetches documents of clients by GET, and logs out by POST.
+      fetch: (url, init) =>
+        documents !== undefined && init?.method === 'GET' ? documents.answer(String(url)) : logoutRequests.fetch(url, init),
+      agents,
       now,
     },
   });
-  return { keeper, cookieNames, logoutRequests };
+  return { keeper, cookieNames, logoutRequests, documents };
+}
+
+/** Returns what agents need: undefined if the MCP door is off. */
+function agentsOf({ config, clock }: Services, { agents, network = publicNetwork }: ProviderNeeds) {
+  const resource = mcpResourceOf(config);
+  if (agents === undefined || resource === undefined) return undefined;
+  const { identity, login } = config;
+  const documents = new ClientDocuments({ caFile: embeddedLoginOf(config).caFile, network, clock });
+  const parts: AgentParts = {
+    resource,
+    clients: new Set(identity.clients.map(({ id }) => id)),
+    sessions: agents,
+    lifetimeSeconds: Math.floor((identity.refreshTokenTTL ?? login.session.absolute) / 1000),
+    documents: {
+      enabled: true,
+      ack: 'draft-02',
+      allowFetch: async (_ctx, id) => documents.mayFetch(id),
+      cacheDuration: { min: 60, max: 3600 },
+    },
+  };
+  return { documents, agents: parts };
 }
 
 /** Returns what the pages with our own forms depend on. */

@@ -1,14 +1,16 @@
 import { formReader } from '@atrium/http/body.ts';
 import { methodNotAllowed } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
-import type { ClientMetadata, default as Provider } from 'oidc-provider';
+import type { default as Provider } from 'oidc-provider';
 import { recordOf, subjectOf } from '../users/record/subject-name.ts';
 import { typedAddress } from '../users/record/typed-address.ts';
 import { resultOf } from './account.ts';
+import { hostOf } from './agents.ts';
+import { isLoopback } from './client-documents.ts';
 import { codesStep, newFactorStep } from './new-factor-step.ts';
 import { errors } from './oidc-provider.ts';
 import type { Page } from './page.ts';
-import { consentPage } from './pages.ts';
+import { agentPage, consentPage } from './pages.ts';
 import { requestScope } from './request-scope.ts';
 import { factorStep, type LoginPageParts, missingFactor, newPasswordStep, noticesStep, passwordStep, refuse } from './steps.ts';
 import {
@@ -73,7 +75,9 @@ async function succeed(parts: StepParts, visit: Visit, { progress, account }: Pr
   if (visit.clientID !== parts.consoleClientID)
     parts.services.audit.record({ audit: 'LoginSucceeded', ...aboutUser(visit, account), outcome: 'success' });
   const { amr, acr } = progress;
-  const login = { accountId: subjectOf(account), remember: false, amr, acr };
+  // A consent that follows must not make the login later: the user may lose access meanwhile.
+  const time = visit.interaction.params.resource !== undefined && { ts: Math.floor(parts.services.now().getTime() / 1000) };
+  const login = { accountId: subjectOf(account), remember: false, amr, acr, ...time };
   await finish(visit, { login, consent: {}, enrol: {}, ...resultOf(account) });
 }
 
@@ -91,15 +95,21 @@ export async function answerLoginPage(parts: LoginPageParts, ctx: Context, provi
   const interaction = await provider.interactionDetails(ctx.req, ctx.res);
   if (interaction.uid !== uid) throw new errors.SessionNotFound('another login');
   const clientID = String(interaction.params.client_id);
-  const client: ClientMetadata | undefined = (await provider.Client.find(clientID))?.metadata();
-  const visit = { ctx, interaction, clientID, clientName: client?.client_name ?? clientID };
+  const client = await provider.Client.find(clientID);
+  const agentHost = client === undefined || interaction.params.resource === undefined ? '' : hostOf(client);
+  const name = client?.clientName ?? clientID;
+  // An agent chooses its name itself.
+  const visit = { ctx, interaction, clientID, clientName: agentHost === '' ? name : `${name} (${agentHost})`, agentHost };
   if (ctx.method !== 'POST') return parts.views.send(ctx, firstPage(parts, visit));
   const form = await readForm(ctx);
   if (form.has('cancel')) return finish(visit, { error: 'access_denied', error_description: 'the login was cancelled' });
-  if (interaction.prompt.name === 'consent') return finish(visit, { ...interaction.lastSubmission, consent: {} });
+  if (interaction.prompt.name === 'consent') return finish(visit, { ...interaction.lastSubmission, consent: consentTo(visit) });
   const outcome = await orUnavailable(() => takeForm(parts, visit, form));
   if (outcome !== undefined) parts.views.send(ctx, refuse(parts, visit, typedAddress(form.get('email') ?? ''), outcome));
 }
+
+/** Returns the result of a consent: it is for the resource of the request alone. */
+const consentTo = ({ interaction: { params } }: Visit) => (params.resource === undefined ? {} : { resource: params.resource });
 
 /** Returns the address of the user who is logged in. Without one, the provider asks for a login. */
 function loggedInEmail({ accounts }: LoginPageParts, { interaction }: Visit): string {
@@ -107,11 +117,12 @@ function loggedInEmail({ accounts }: LoginPageParts, { interaction }: Visit): st
   return (subject === undefined ? undefined : accounts.get(recordOf(subject).name)?.email) ?? '';
 }
 
-const firstPage = (parts: LoginPageParts, visit: Visit) =>
-  visit.interaction.prompt.name === 'consent'
-    ? consentPage(textsOf(parts, visit), {
-        client: visit.clientName,
-        email: loggedInEmail(parts, visit),
-        formTargets: formTargetsOf(visit),
-      })
-    : steps.password.show(parts, visit);
+function firstPage(parts: LoginPageParts, visit: Visit): Page {
+  const { prompt, params } = visit.interaction;
+  if (prompt.name !== 'consent') return steps.password.show(parts, visit);
+  const asked = { client: visit.clientName, email: loggedInEmail(parts, visit), formTargets: formTargetsOf(visit) };
+  if (params.resource === undefined) return consentPage(textsOf(parts, visit), asked);
+  const { host, hostname } = new URL(String(params.redirect_uri));
+  const returnHost = isLoopback(hostname) ? undefined : host;
+  return agentPage(textsOf(parts, visit), { ...asked, host: visit.agentHost, returnHost });
+}

@@ -87,6 +87,34 @@ export const consentPage = (texts: Texts, { client, email, formTargets }: Consen
 </form>`,
 });
 
+interface AgentForm {
+  /** Name that the client gives itself. */
+  client: string;
+  /** Host that describes the client; '' for a client of the configuration. */
+  host: string;
+  /** Host to which the browser returns; undefined for the user's own machine. */
+  returnHost: string | undefined;
+  /** Address of the user who is logged in. */
+  email: string;
+  formTargets: readonly string[];
+}
+
+/** Asks whether a program may read as the user. */
+export const agentPage = (texts: Texts, { client, host, returnHost, email, formTargets }: AgentForm): Page => ({
+  texts,
+  heading: texts.t('identity.agents.title'),
+  formTargets,
+  content: html`<p>${texts.t('identity.agents.who', { client, email })}</p>
+<p>${host === '' ? texts.t('identity.agents.configured') : texts.t('identity.agents.host', { host })}</p>
+<p>${texts.t('identity.agents.may')}</p>
+<p class="bad">${returnHost === undefined ? texts.t('identity.agents.here') : texts.t('identity.agents.back', { host: returnHost })}</p>
+<form method="post">
+<button>${texts.t('identity.agents.allow')}</button>
+<button class="second" name="cancel" value="yes">${texts.t('identity.cancel')}</button>
+</form>
+<p class="faint">${texts.t('identity.agents.ends')}</p>`,
+});
+
 interface NewPasswordForm {
   email: string;
   /** Sealed proof that the old password was correct. */

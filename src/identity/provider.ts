@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { acrValues } from '../factors/second-factors.ts';
 import type { SigningKeys } from '../keys/key-ring.ts';
 import { hasAcr } from '../step-up/step-up.ts';
+import { type AgentParts, agentGrant, isPermitted, requestedResource, resourceIndicators } from './agents.ts';
 import { errors, interactionPolicy, Provider } from './oidc-provider.ts';
 import { type PresentedModel, presentedModels } from './record-ids.ts';
 import { devicePages, endSessionPages, type Views } from './views.ts';
@@ -45,6 +46,8 @@ export interface ProviderParts {
   views: Views;
   /** Limits device authorizations, which are stored before a user has logged in. */
   deviceCodes: { perSource: RateLimit; inAll: RateLimit };
+  /** Undefined if the MCP door is off. */
+  agents: AgentParts | undefined;
   /** Notifies relying parties of logouts here, by `fetch`. */
   backchannelLogout: boolean;
   fetch: NonNullable<Configuration['fetch']>;
@@ -82,8 +85,8 @@ export function createProvider(parts: ProviderParts): Provider {
     expiresWithSession: () => false,
     ttl: lifetimesOf(parts),
     extraParams: ['factor'],
-    interactions: { policy: policy(), url: (_ctx, { uid }) => `${path}/login/${uid}` },
-    loadExistingGrant: (ctx) => grantOf(ctx, parts.consoleClientID),
+    interactions: { policy: policy(parts.agents !== undefined), url: (_ctx, { uid }) => `${path}/login/${uid}` },
+    loadExistingGrant: (ctx) => grantOf(ctx, parts),
     extraTokenClaims: () => undefined,
     // Access tokens are not stored, so revoking one ends its grant, whose refresh tokens end with it.
     revokeGrantPolicy: () => true,
@@ -95,7 +98,8 @@ export function createProvider(parts: ProviderParts): Provider {
       devInteractions: { enabled: false },
       dPoP: { enabled: false },
       pushedAuthorizationRequests: { enabled: false },
-      resourceIndicators: { enabled: false },
+      resourceIndicators: parts.agents ? resourceIndicators(parts.agents) : { enabled: false },
+      ...(parts.agents && { clientIdMetadataDocument: parts.agents.documents }),
       revocation: { enabled: true, allowedPolicy: (_ctx, client, token) => token.clientId === client.clientId },
       rpInitiatedLogout: endSessionPages(views),
       deviceFlow: { ...devicePages(views, parts), enabled: true, deviceInfo: (ctx) => admitDevice(ctx, parts.deviceCodes) },
@@ -158,7 +162,7 @@ function lifetimesOf({
  * Returns the prompts for users. Users log in, also if the account of the session is no longer valid. Users consent if another program on
  * the same machine could listen at the redirect URL (RFC 8252, 8.6). Scopes need no consent, because only the identity is shared.
  */
-function policy() {
+function policy(hasAgents: boolean) {
   const { Check, Prompt, base } = interactionPolicy;
   const prompts = base();
   prompts
@@ -177,7 +181,11 @@ function policy() {
   prompts.get('login')?.checks.add(new Check('acr_values', 'the client requires a stronger login', ({ oidc }) => isTooWeak(oidc)));
   const goAhead = prompts.get('consent')?.checks.get('native_client_prompt');
   prompts.remove('consent');
-  prompts.add(new Prompt({ name: 'consent', requestable: true }, ...(goAhead ? [goAhead] : [])));
+  const agent = new Check('agent', 'the user must permit the agent', ({ oidc }) => {
+    const resource = requestedResource(oidc);
+    return resource !== undefined && !isPermitted(oidc, resource);
+  });
+  prompts.add(new Prompt({ name: 'consent', requestable: true }, ...(goAhead ? [goAhead] : []), ...(hasAgents ? [agent] : [])));
   return prompts;
 }
 
@@ -195,13 +203,18 @@ const namedGrants = new WeakMap<object, string>();
  * Returns the grant of the session and client, with the requested scopes. Each login at the console has a grant of its own: with a shared
  * grant, the end of a login would revoke the refresh tokens of all others in the browser. The session names the first live grant.
  */
-async function grantOf({ oidc }: KoaContextWithOIDC, consoleClientID: string) {
+async function grantOf(ctx: KoaContextWithOIDC, { consoleClientID, agents }: Pick<ProviderParts, 'consoleClientID' | 'agents'>) {
+  const { oidc } = ctx;
+  const resource = agents && requestedResource(oidc);
+  if (agents !== undefined && resource !== undefined) return agentGrant(ctx, agents, resource);
   const { session, client, account, provider } = oidc;
   if (session === undefined || client === undefined || account === undefined) return undefined;
   const { accountId } = account;
   const known = await provider.Grant.find(session.grantIdFor(client.clientId) ?? '');
-  const isShared = known?.accountId === accountId && client.clientId !== consoleClientID;
-  if (known?.accountId === accountId && !isShared) namedGrants.set(oidc, known.jti);
+  // A grant of an agent is never used for a login.
+  const isOwn = known?.accountId === accountId && known.resources === undefined;
+  const isShared = isOwn && client.clientId !== consoleClientID;
+  if (isOwn && !isShared) namedGrants.set(oidc, known.jti);
   const grant = isShared ? known : new provider.Grant({ accountId, clientId: client.clientId });
   const granted = new Set(grant.getOIDCScope().split(' '));
   if ([...oidc.requestParamOIDCScopes].every((scope) => granted.has(scope)) && known === grant) return grant;

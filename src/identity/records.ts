@@ -55,6 +55,8 @@ export interface RecordsOptions {
   namespace: string;
   seal: Seal;
   now: () => Date;
+  /** Called with the SHA-256 of the id of a grant that ends. */
+  onGrantEnded?: ((grant: string) => Promise<void>) | undefined;
 }
 
 /**
@@ -144,7 +146,11 @@ export class IdentityRecords {
 
   /** Deletes a grant and all records that were issued on it. @param grant SHA-256 of its id */
   async endGrant(grant: string): Promise<void> {
-    await Promise.all([this.#removeIssued(grant), this.#objects.remove(`${grantPrefix}${grant}`, { signal: requestScope().signal })]);
+    await Promise.all([
+      this.#options.onGrantEnded?.(grant),
+      this.#removeIssued(grant),
+      this.#objects.remove(`${grantPrefix}${grant}`, { signal: requestScope().signal }),
+    ]);
   }
 
   /**

@@ -194,6 +194,8 @@ export interface Visit extends FormVisit {
   readonly interaction: Interaction;
   readonly clientID: string;
   readonly clientName: string;
+  /** Host that describes an agent; '' for a configured client. */
+  readonly agentHost: string;
 }
 
 export const textsOf = ({ views }: { views: Views }, { ctx, interaction }: FormVisit): Texts =>

@@ -3,8 +3,9 @@ import type { Authenticator } from '@atrium/http/authenticator.ts';
 import type { Operation } from '@atrium/http/operation.ts';
 import type { Context } from 'koa';
 import { mcpPath, mcpResourceOf } from '../../config/mcp-resource.ts';
+import type { AgentSessions } from '../../sessions/agent-sessions.ts';
 import type { SessionContext } from '../../sessions/context.ts';
-import { AgentTokens } from './agent-tokens.ts';
+import { AgentTokens, type OpenAgentToken } from './agent-tokens.ts';
 import { metadataOf, metadataURLOf } from './metadata.ts';
 import { metadataOperations } from './routes.ts';
 
@@ -13,13 +14,19 @@ export interface McpAuthorization {
   tokens: AgentTokens;
 }
 
+interface McpNeeds {
+  sessions: AgentSessions;
+  /** Opens a token of the embedded issuer. Undefined without that issuer. */
+  open: OpenAgentToken | undefined;
+}
+
 /** Returns undefined if the door is off. */
-export function createMcpAuthorization(context: SessionContext): McpAuthorization | undefined {
+export function createMcpAuthorization(context: SessionContext, needs: McpNeeds): McpAuthorization | undefined {
   const resource = mcpResourceOf(context.config);
   if (resource === undefined) return undefined;
   return {
     operations: metadataOperations(metadataOf(resource, context.issuers)),
-    tokens: new AgentTokens(context, { resource, metadataURL: metadataURLOf(resource) }),
+    tokens: new AgentTokens(context, { ...needs, resource, metadataURL: metadataURLOf(resource) }),
   };
 }
 

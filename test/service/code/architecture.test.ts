@@ -145,7 +145,7 @@ const allowed: ImportTable = {
   },
   identity: {
     values: ['factors', 'one-time-links', 'issuer', 'users', 'kubernetes', 'step-up', 'audit', 'http', 'config', 'texts', 'objects'],
-    types: ['services.ts', 'keys'],
+    types: ['services.ts', 'keys', 'oidc-client'],
   },
   factors: { values: ['users', 'kubernetes', 'step-up', 'audit', 'http', 'config', 'objects'], types: ['services.ts'] },
   'one-time-links': {
