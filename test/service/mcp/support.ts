@@ -52,6 +52,8 @@ interface Answer {
   /** Our own words. */
   note: string;
   data: Record<string, unknown>;
+  /** Texts of the answer. */
+  parts: readonly string[];
   /** Whole result as text. */
   text: string;
 }
@@ -109,7 +111,8 @@ export async function startDoor(people: People, { config = {}, ...options }: Ser
       clients.set(person, client);
       const result = await (await client).callTool({ name, arguments: input });
       const { isError, content, structuredContent } = answered.parse(result);
-      return { isError, note: content[0].text, data: structuredContent, text: JSON.stringify(result) };
+      const parts = content.map(({ text }) => text);
+      return { isError, note: content[0].text, data: structuredContent, parts, text: JSON.stringify(result) };
     },
     post: (person, body, headers = {}) =>
       fetch(doorURL, {

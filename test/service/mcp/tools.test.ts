@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { eventually, type Manifest, serviceNamespace } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { aBinding, aNamespace, aRole, podRule } from '../access/objects.ts';
-import { AccessRequests, aPolicy, user } from '../access-requests/support.ts';
+import { AccessRequests, aPolicy, mergePatch, user } from '../access-requests/support.ts';
 import { applyKnown } from '../bindings/support.ts';
 import { aUser, nameOf } from '../users/a-user.ts';
 import { startDoor } from './support.ts';
@@ -77,15 +77,14 @@ describe('tools of agents', () => {
   });
 
   it('describe an object with its state, conditions and events', async () => {
-    const condition = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message };
-    await door.kubernetes.call('PATCH', '/api/v1/namespaces/shop/pods/cart/status', { status: { conditions: [condition] } });
-    const { note, data } = await eventually(
-      () => call('describe', cart),
-      ({ data }) => (data.state as { reason?: string } | undefined)?.reason?.includes('nodes') === true,
-    );
+    const status = { status: { conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }] } };
+    const patched = await door.kubernetes.call('PATCH', '/api/v1/namespaces/shop/pods/cart/status', status, mergePatch);
+    expect(patched.status).to.equal(200);
+    const { note, data } = await call('describe', cart);
     expect(note).to.equal('The state of the object, its conditions and its latest events.');
     expect(data).to.have.nested.property('state.word', 'Pending');
     expect(data).to.have.nested.property('metadata.labels.app', 'cart');
+    expect((data.state as { reason: string }).reason).to.match(/nodes? are available/);
     expect(JSON.stringify(data.conditions)).to.include('Unschedulable');
   });
 
@@ -103,7 +102,7 @@ describe('tools of agents', () => {
   });
 
   it('pass on why a container has no logs', async () => {
-    const { isError, note, data } = await call('logs', { namespace: 'shop', pod: 'cart' });
+    const { isError, note, data } = await call('logs', { namespace: 'shop', pod: 'cart', container: 'gone' });
     expect(isError).to.equal(true);
     expect(note).to.be.a('string');
     expect(data).to.have.nested.property('error.code');

@@ -55,6 +55,7 @@ const ofService = [
   'AccessRequested',
   'AccessTokenCreated',
   'AccessTokenDeleted',
+  'AgentCalledTool',
   'AuditExported',
   'AuditRead',
   'BindingReviewReminded',
@@ -86,9 +87,12 @@ const ofService = [
 /** Actions of the service that are refusals themselves. */
 const refusals = ['AccessRefused', 'LoginFailed'];
 
+/** Actions whose words hold for successes and failures. */
+const attempts = ['AgentCalledTool'];
+
 /** Returns the name of an action of the service that has words of its own. */
 export function serviceActionOf({ event = '', outcome, reason }: AuditEvent): (typeof ofService)[number] | undefined {
-  if ((outcome === 'failure') !== refusals.includes(event)) return undefined;
+  if (!attempts.includes(event) && (outcome === 'failure') !== refusals.includes(event)) return undefined;
   return ofService.find((name) => name === event || name === `${event}.${reason}`);
 }
 

@@ -31,8 +31,16 @@ export function Sentence({ event, kinds, isAtObject = false }: SentenceProps) {
   const told = serviceActionOf(event);
   if (told !== undefined) {
     const { requester, role } = event.access ?? {};
-    const binding = <bdi>{nameIn(event.binding ?? '')}</bdi>;
-    return textWith(`activity.service.${told}`, { who, what, binding, requester: <bdi>{requester}</bdi>, role: <bdi>{role}</bdi> });
+    const { name, host, tool } = event.agent ?? {};
+    return textWith(`activity.service.${told}`, {
+      who,
+      what,
+      binding: <bdi>{nameIn(event.binding ?? '')}</bdi>,
+      requester: <bdi>{requester}</bdi>,
+      role: <bdi>{role}</bdi>,
+      agent: <bdi>{host ? `${name} (${host})` : name}</bdi>,
+      tool: <code>{tool}</code>,
+    });
   }
   const done = toldAction(event);
   if (done === 'grant' && event.grant) {
