@@ -6,6 +6,7 @@ import { createLog } from '@atrium/http/telemetry/log.ts';
 import { fetch, type RequestInit, type Response } from 'undici';
 import { stringify } from 'yaml';
 import { parseConfig } from '../../src/config/load.ts';
+import type { PluginContext } from '../../src/plugins/plugins.ts';
 import { Browser } from '../service/identity/browser.ts';
 import { aUser } from '../service/users/a-user.ts';
 import { apiServer, type OwnApiServer } from './api-server.ts';
@@ -105,6 +106,8 @@ export interface EmbeddedLoginOptions {
   clocksAhead?: readonly number[];
   /** Host in the URL of the service. Browsers create passkeys at `localhost`, and at no IP address. */
   host?: '127.0.0.1' | 'localhost';
+  /** Network of plugins, and of agents that describe themselves. */
+  pluginContext?: PluginContext;
 }
 
 /**
@@ -152,6 +155,7 @@ async function startAll(
     audit = {},
     now,
     clocksAhead = [],
+    pluginContext,
   }: EmbeddedLoginOptions,
   started: (() => Promise<void>)[],
 ): Promise<Omit<EmbeddedLogin, 'stop'>> {
@@ -226,6 +230,7 @@ async function startAll(
       environment: {},
       ...(auditStore && { auditStore }),
       ...(now && { now }),
+      ...(pluginContext && { pluginContext }),
       wallClock: () => new Date(Date.now() + aheadMs),
       log: createLog({ level: 'debug', format: 'json' }, { write }),
       writeAudit: write,

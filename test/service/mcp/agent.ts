@@ -48,8 +48,8 @@ export class AgentClient {
     return url;
   }
 
-  browser(at = this.#login.url): Browser {
-    return new Browser(this.#login.url, [at], { dispatcher: this.#login.dispatcher });
+  browser(headers: Record<string, string> = {}): Browser {
+    return new Browser(this.#login.url, [this.#login.url], { dispatcher: this.#login.dispatcher, headers });
   }
 
   /** Logs in up to the page of the consent, or another answer. */
