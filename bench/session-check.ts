@@ -67,6 +67,7 @@ const sessions = createSessions(services, {
     ofEntry: () => [],
     ofLinkedName: () => undefined,
     administrators: () => [],
+    machineUsers: () => [],
     watch: { state: 'synced', isSynced: true, isSilent: () => false, get: () => undefined, onChange: () => () => undefined } as never,
     onChange: () => () => undefined,
   },

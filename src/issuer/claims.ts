@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { usernamePrefixOf } from '../config/issuers.ts';
 import type { Login } from '../users/logins/recorder.ts';
 import { recordName } from '../users/record/account.ts';
+import { machineNamePrefix } from '../users/record/federation.ts';
 import { isLocalGroupName, withoutLocalGroups } from '../users/record/local-groups.ts';
 import type { ClaimRules } from './settings.ts';
 
@@ -121,7 +122,8 @@ export function identityOf(claims: VerifiedClaims, rules: ClaimRules, groups = c
   if (username === 'email' && isEmailDoubtful(claims)) throw unfit('has an email that is not verified');
   const name = usernamePrefixOf(rules) + value;
   const isForeign = rules.foreign?.usernames.some((prefix) => name.startsWith(prefix));
-  if (isForeign || isReservedName(name) || name.length > maxNameLength || !fitsHeader(name)) throw unfit('names no user who may log in');
+  const isReserved = isReservedName(name) || name.startsWith(machineNamePrefix);
+  if (isForeign || isReserved || name.length > maxNameLength || !fitsHeader(name)) throw unfit('names no user who may log in');
   if (claims.sub !== '' && (claims.sub.length > maxNameLength || !fitsHeader(claims.sub)))
     throw unfit('has a subject that no header can carry');
   return { name, uid: claims.sub, groups: groups.named, extra: {} };

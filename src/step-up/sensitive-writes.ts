@@ -29,6 +29,7 @@ const rules = {
   ownPassword: { action: 'change passwords', recentLogin: [] },
   passwordReset: { action: 'change passwords', recentLogin: ['passwordReset'] },
   newUser: { action: 'make users', recentLogin: ['passwordReset'] },
+  federation: { action: 'change the tokens that a machine user trusts', recentLogin: ['passwordReset'] },
   issuerAccounts: { action: 'take the accounts of the issuer from a user', recentLogin: ['passwordReset'] },
   linkedAccounts: { action: 'link or unlink accounts', recentLogin: 'always' },
   factors: { action: 'change second factors', recentLogin: 'always' },

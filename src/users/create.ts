@@ -4,7 +4,7 @@ import { timestamp } from '@atrium/kubernetes/clock.ts';
 import { neverAborts } from '@atrium/kubernetes/deadline.ts';
 import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
 import { retryOnConflict } from '@atrium/kubernetes/retry.ts';
-import { duplicate, type FieldError, invalidValue } from '@atrium/objects/field-error.ts';
+import { duplicate, type FieldError, forbidden, invalidValue, required } from '@atrium/objects/field-error.ts';
 import { partsOf } from '@atrium/objects/reader.ts';
 import { alreadyExists, conflict, StatusError, serviceUnavailable } from '@atrium/objects/status.ts';
 import { type ObjectRules, readObject } from '@atrium/objects/validation.ts';
@@ -13,6 +13,7 @@ import { requireNoAccessToken, requireRecentLogin } from '../step-up/sensitive-w
 import type { UsersContext } from './context.ts';
 import { PasswordSecrets } from './passwords/secret.ts';
 import { type Account, accountOf, recordName } from './record/account.ts';
+import { machineSource, machineSubjectName } from './record/federation.ts';
 import { createdByAnnotation, userLabels } from './record/labels.ts';
 import { UserRecords } from './record/records.ts';
 import { displayName, userApiVersion, userResource } from './record/schema.ts';
@@ -53,12 +54,20 @@ async function readNewUser({ services, newPasswords }: UsersContext, body: unkno
     secretFields,
     alsoWrong: [
       ...violations,
+      ...credentialErrors(given),
       ...nameErrors(body, email),
       ...nameViolations(given.username, email),
       ...(isChangeRequired(services) && given.must_change_password === false ? [changeRequired] : []),
     ],
   });
-  return { object: { ...object, spec: { ...object.spec, password } }, warnings };
+  return { object: { ...object, spec: { ...object.spec, ...(object.spec.password !== undefined && { password }) } }, warnings };
+}
+
+/** Requires a password or trusted tokens, and not both. */
+function credentialErrors(given: Readonly<Record<string, unknown>>): FieldError[] {
+  if (given.federation === undefined) return given.password === undefined ? [required('spec.password')] : [];
+  const ofPeople = ['password', 'must_change_password', 'connector_type', 'connector_id', 'connector_name'];
+  return ofPeople.filter((name) => given[name] !== undefined).map((name) => forbidden(`spec.${name}`, 'a machine user has no login'));
 }
 
 const isChangeRequired = ({ config }: UsersContext['services']) => config.users.passwordPolicy.changeOnFirstLogin;
@@ -66,14 +75,22 @@ const isChangeRequired = ({ config }: UsersContext['services']) => config.users.
 /** Requires the rights to a new user, whose e-mail address has no record. @throws StatusError 401, 403, 409, 503 */
 async function requireNewUser(
   { services, accounts, rights }: UsersContext,
-  { spec: { email } }: NewUser,
+  { spec: { email, federation } }: NewUser,
   caller: Caller,
   signal: AbortSignal,
 ): Promise<void> {
   const name = recordName(email) ?? '';
-  await rights.requireForNew(caller, { name, email }, signal);
+  // A caller who sets the trusted tokens of a machine user can act as it.
+  if (federation !== undefined) await rights.requireImpersonation(caller, machineSubjectName(email), signal);
+  else await rights.requireForNew(caller, { name, email }, signal);
   requireRecentLogin('newUser', caller, services.config.login.stepUp, services.now());
   refuseKnown(name, email, accounts.find(email), accounts.get(name));
+}
+
+/** Credential of a new user; no hash for a machine user. */
+interface NewCredential {
+  hash: string | undefined;
+  mustChangePassword: boolean;
 }
 
 /**
@@ -96,12 +113,12 @@ class Completion {
   /** Hashes the password before the record exists. @returns a function that completes the record; @throws StatusError 429 */
   async begin({ spec }: NewUser) {
     const { newPasswords, services } = this.#context;
-    const hash = await newPasswords.hash(spec.password);
-    const mustChangePassword = isChangeRequired(services) || spec.must_change_password === true;
+    const hash = spec.password === undefined ? undefined : await newPasswords.hash(spec.password);
+    const mustChangePassword = hash !== undefined && (isChangeRequired(services) || spec.must_change_password === true);
     return (user: KubernetesObject) => this.#complete(user, { hash, mustChangePassword });
   }
 
-  async #complete(user: KubernetesObject, given: { hash: string; mustChangePassword: boolean }) {
+  async #complete(user: KubernetesObject, given: NewCredential) {
     try {
       return await this.#finish(user, given);
     } catch (error) {
@@ -111,26 +128,27 @@ class Completion {
   }
 
   /** Writes the status and the password. The last write removes the mark. Until then, a required password change is in effect already. */
-  async #finish(user: KubernetesObject, { hash, mustChangePassword }: { hash: string; mustChangePassword: boolean }) {
+  async #finish(user: KubernetesObject, { hash, mustChangePassword }: NewCredential) {
     const { services, naming } = this.#context;
     const time = services.now();
     const { name, uid } = user.metadata;
     await this.#status.patch({ name, uid }, { unfinishedSince: timestamp(time), mustChangePassword });
-    await this.#secrets.put({ user: { name, uid }, hash, changedAt: time }, neverAborts);
-    const subjectName = localSubjectName(accountOf(user), naming);
+    if (hash !== undefined) await this.#secrets.put({ user: { name, uid }, hash, changedAt: time }, neverAborts);
+    const account = accountOf(user);
+    const subjectName = account.federation === undefined ? localSubjectName(account, naming) : account.subjectName;
     return this.#status.patch(
       { name, uid },
       {
         ...(subjectName !== undefined && { subjectName }),
         activatedTime: timestamp(time),
-        passwordChangedTime: timestamp(time),
+        ...(hash !== undefined && { passwordChangedTime: timestamp(time) }),
         unfinishedSince: null,
       },
     );
   }
 
   /** Removes the record, unless another request has set a password since, or the user has logged in. */
-  async #takeBack({ metadata: { name, uid } }: KubernetesObject, hash: string, signal: AbortSignal): Promise<void> {
+  async #takeBack({ metadata: { name, uid } }: KubernetesObject, hash: string | undefined, signal: AbortSignal): Promise<void> {
     await retryOnConflict(async () => {
       const found = await this.#records.read(name, signal);
       if (found === undefined || found === 'notInstalled' || found.metadata.uid !== uid) return false;
@@ -149,9 +167,7 @@ function manifestOf({ spec, metadata }: NewUser, caller: Caller) {
     ...given,
     username: spec.username ?? displayName(spec.email),
     is_admin: false,
-    connector_type: 'local',
-    connector_id: 'local',
-    connector_name: 'Local',
+    ...(spec.federation ? machineSource : { connector_type: 'local', connector_id: 'local', connector_name: 'Local' }),
     ...(spec.is_disabled && { state: 'inactive' }),
   };
   return {

@@ -36,6 +36,8 @@ export const patchStrategy = (context: UsersContext): PatchStrategy<UserPatch> =
 interface RequestedChange {
   isSelf: boolean;
   setsPassword: boolean;
+  /** Changes the tokens that a machine user trusts. */
+  setsFederation: boolean;
   /** Requires the right to patch the user. */
   needsPatch: boolean;
   /** Changes whether the user may log in: disables, enables, or sets the validity. */
@@ -54,6 +56,7 @@ async function requireRights(
   account: Account | undefined,
   { request: { name }, caller, signal }: UnreadPatch,
 ): Promise<void> {
+  if (requested.setsFederation) requireNoAccessToken('federation', caller);
   if (requested.setsPassword) requireNoAccessToken(requested.isSelf ? 'ownPassword' : 'passwordReset', caller);
   if (!requested.isSelf && caller.mustChangePassword) throw passwordDue();
   if (requested.isSelf && requested.switches)
@@ -63,6 +66,10 @@ async function requireRights(
   if (requested.setsPassword)
     await services.access.require(caller, { ...userResource, subresource: 'password', verb: 'update', name }, signal);
   if (account === undefined) return;
+  if (requested.setsFederation && account.federation) {
+    await rights.requireImpersonation(caller, account.subjectName, signal);
+    requireRecentLogin('federation', caller, services.config.login.stepUp, services.now());
+  }
   if (requested.setsPassword) await rights.requireForPassword(caller, account, signal);
   // The admission policy has the same rule, but an API server may lack it.
   if (requested.needsPatch && account.isAdmin) await rights.requireImpersonation(caller, account.subjectName || account.email, signal);
@@ -95,6 +102,8 @@ class UserChange implements AuthorizedPatch<UserPatch> {
     const alsoWrong = nameViolations(given.username, account.email);
     const user = { email: account.email, username };
     const fresh = sent === undefined ? undefined : await newPasswords.read(sent, 'spec.password', user);
+    if (this.#requested.setsFederation && account.federation === undefined)
+      alsoWrong.push(forbiddenField('spec.federation', 'only a machine user has trusted tokens, and a person never becomes one'));
     if (account.connectorType !== 'local' && setsPassword)
       alsoWrong.push(forbiddenField('spec.password', 'the user is not local: the password is kept at the source'));
     else alsoWrong.push(...(fresh?.violations ?? []));
@@ -193,6 +202,7 @@ function requestedChange(patch: unknown, account: Account | undefined, caller: C
   return {
     isSelf: isOwn,
     setsPassword,
+    setsFederation: 'federation' in spec,
     needsPatch: beyond.length > 0 || (!isOwn && !setsPassword),
     switches: 'is_disabled' in spec || 'expired' in spec,
   };

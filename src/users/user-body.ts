@@ -5,6 +5,7 @@ import { type FieldError, invalidValue } from '@atrium/objects/field-error.ts';
 import { byService, forbiddenValue, givenTime, holdsAddress, kept, marks, noAddress, shownText } from '@atrium/objects/object-schemas.ts';
 import { partsOf } from '@atrium/objects/reader.ts';
 import { z } from 'zod';
+import { maxTrustedTokens, trustedToken } from './record/federation.ts';
 import { labelsToChange } from './record/labels.ts';
 import { readUser, userApiVersion } from './record/schema.ts';
 
@@ -44,6 +45,12 @@ const extra = z
   .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= maxExtraBytes, `may not be larger than ${maxExtraBytes} bytes`)
   .describe('Fields of third parties, stored unchanged.');
 const password = z.string().describe('Plain, or encrypted with the key of `GET /auth/v1/pubkey`. Never returned.');
+
+const federation = z
+  .array(trustedToken)
+  .min(1, 'must not be empty')
+  .max(maxTrustedTokens)
+  .describe('Tokens that a machine user acts by, in place of a login.');
 
 /** Fields whose values no message may contain. */
 export const secretFields = ['spec.password', 'spec.old_password'];
@@ -88,7 +95,8 @@ export const newUserBody = z
           'must be an ASCII e-mail address or login name with one @ at most (domains in Unicode as xn--…)',
         )
         .describe('The login identity: an e-mail address or a plain login name.'),
-      password,
+      password: password.optional().describe('Plain, or encrypted with the key of `GET /auth/v1/pubkey`. Required without `federation`.'),
+      federation: federation.optional(),
       must_change_password: z
         .boolean()
         .optional()
@@ -163,6 +171,7 @@ export const userPatchBody = z
         mobile: mobile.nullable().optional(),
         account: account.nullable().optional(),
         expired: expired.nullable().optional(),
+        federation: federation.optional(),
         is_disabled: z.boolean().optional().describe('`false` also ends a lock, an idle state and an expired validity.'),
         ...keptMembers,
         email: kept(never),

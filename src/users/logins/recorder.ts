@@ -165,6 +165,7 @@ export class LoginRecorder {
   }
 
   #refusal(account: Account, { login, connector, subject, subjectName }: Login, time: Date): Recorded | undefined {
+    if (account.federation !== undefined) return { outcome: 'refused', reason: 'SubjectDiffers' };
     const isOfLinked = subject !== undefined && isLinkedAccount(account, subject);
     const isKnown = subject !== undefined && hasSubject(account, subject);
     if (isKnown && !isOfLinked && isRenamed(account, { login, subjectName }))

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { SharedValues } from '@atrium/http/limits/bounded-cache.ts';
 import { isReservedGroup } from '@atrium/kubernetes/impersonation.ts';
 import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
+import { machineSubjectName, machineType, type TrustedToken, trustedTokensOf } from './federation.ts';
 import { withoutLocalGroups } from './local-groups.ts';
 import { type Notice, noticeType, readUser, type UserSpec, type UserStatus } from './schema.ts';
 
@@ -45,6 +46,8 @@ export interface Account {
   readonly subjects?: readonly Subject[];
   /** Ids of the entry of a user of a directory. Absent for users of other sources. Records of earlier versions may have none or several. */
   readonly directoryIDs?: readonly string[];
+  /** Tokens that a machine user trusts. Absent for all other users. */
+  readonly federation?: readonly TrustedToken[];
   /** Linked subjects; absent if there are none. */
   readonly linked?: readonly LinkedSubject[];
   /** True for a user of the embedded issuer, who has a password here or in a directory, or has logged in there. */
@@ -98,7 +101,10 @@ const sharedGroups = new SharedValues<readonly string[]>(8 * 1024 * 1024);
 export const accountOf = (object: KubernetesObject): Account => accountOfRead(object, readUser(object));
 
 /** Returns the account of a parsed record. Called once per change of a User. */
-export function accountOfRead({ metadata }: KubernetesObject, { spec = {}, status = {} }: ReturnType<typeof readUser>): Account {
+export function accountOfRead(
+  { metadata, spec: stored }: KubernetesObject,
+  { spec = {}, status = {} }: ReturnType<typeof readUser>,
+): Account {
   const { email = '', expired = {} } = spec;
   const isCanonical = recordName(email) === metadata.name;
   const sessionsNotBefore = seconds(status.sessionsNotBefore);
@@ -107,6 +113,7 @@ export function accountOfRead({ metadata }: KubernetesObject, { spec = {}, statu
   const validFrom = seconds(expired.begin);
   const validUntil = seconds(expired.end);
   const lockedUntil = seconds(status.lockedUntil);
+  const { machineName, ...machine } = machineOf(spec, stored);
   const held = isCanonical ? subjectsIn(status.subjects) : {};
   const active = [metadata.creationTimestamp, status.lastLoginTime, status.activatedTime].map((time) => seconds(time) ?? 0);
   const isPasswordKnown = status.passwordChangedTime !== undefined || ['local', directoryType].includes(spec.connector_type ?? '');
@@ -119,8 +126,9 @@ export function accountOfRead({ metadata }: KubernetesObject, { spec = {}, statu
     connectorType: spec.connector_type ?? '',
     connectorID: spec.connector_id ?? '',
     isAdmin: spec.is_admin === true,
-    subjectName: (isCanonical && status.subjectName) || '',
+    subjectName: isCanonical ? nameOf(machineName, status) : '',
     ...held,
+    ...machine,
     ...(spec.connector_type === directoryType && { directoryIDs: directoryIDsOf(spec) }),
     isLocal: isPasswordKnown || (status.lastLoginTime !== undefined && held.subjects?.length === held.linked?.length),
     groups: groupsOf((isCanonical && status.groups) || []),
@@ -139,6 +147,17 @@ export function accountOfRead({ metadata }: KubernetesObject, { spec = {}, statu
     lastActive: Math.max(...active),
   };
 }
+
+/** Returns no members for users who are no machine users. */
+const machineOf = ({ connector_type: type, email = '' }: UserSpec, stored: unknown): MachineMembers =>
+  type === machineType ? { machineName: machineSubjectName(email), federation: trustedTokensOf(stored) } : {};
+
+interface MachineMembers {
+  machineName?: string;
+  federation?: readonly TrustedToken[];
+}
+
+const nameOf = (machineName: string | undefined, { subjectName = '' }: UserStatus): string => machineName ?? subjectName;
 
 /** `spec.connector_type` of users of directories, and the type of their ids in `spec.ids`. */
 export const directoryType = 'ldap';
@@ -183,13 +202,15 @@ export interface IssuersInUse {
  * nothing about the owner of the address at this issuer.
  */
 export function belongsToAnother(account: Owned, { issuer, sub }: Subject, inUse: IssuersInUse): boolean {
-  const { subjects = [], isLocal } = account;
+  const { subjects = [], isLocal, federation } = account;
+  // No login is that of a machine user.
+  if (federation !== undefined) return true;
   const known = subjects.find((one) => one.issuer === issuer);
   if (known !== undefined) return known.sub !== forgottenSub && known.sub !== sub;
   return (inUse.hasEmbedded && isLocal) || subjects.some((one) => inUse.external.has(one.issuer));
 }
 
-type Owned = Pick<Account, 'subjects' | 'isLocal'>;
+type Owned = Pick<Account, 'subjects' | 'isLocal' | 'federation'>;
 
 /** Returns whether the record has the address of a login string. Case is ignored. */
 export const hasAddress = ({ email }: Pick<Account, 'email'>, login: string): boolean => email.toLowerCase() === login.toLowerCase();

@@ -30,7 +30,8 @@ export function phaseOf(account: Account, now: Date, idleDays: number): AccountP
   if (seconds < validFrom) return { phase: 'Disabled', reason: 'NotYetValid' };
   if (seconds >= validUntil) return { phase: 'Disabled', reason: 'Expired' };
   const isIdle = idleDays > 0 && seconds - account.lastActive > idleDays * daySeconds;
-  if (isIdle && !account.isAdmin) return { phase: 'Disabled', reason: 'Idle' };
+  // A machine user has no logins.
+  if (isIdle && !account.isAdmin && account.federation === undefined) return { phase: 'Disabled', reason: 'Idle' };
   if (seconds < lockedUntil) return { phase: 'Locked', reason: 'TooManyFailedLogins', lockedUntil: new Date(lockedUntil * 1000) };
   return { phase: 'Normal', reason: '' };
 }

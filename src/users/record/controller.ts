@@ -111,7 +111,8 @@ export class UsersController implements Term {
     if (labelled === undefined) return 'again';
     const phase = phaseOf(account, now, config.users.idleDays);
     const isNameless = account.isCanonical && account.connectorType === 'local' && account.subjectName === '';
-    const subjectName = isNameless ? localSubjectName(account, this.#naming) : undefined;
+    const localName = isNameless ? localSubjectName(account, this.#naming) : undefined;
+    const subjectName = account.federation === undefined ? localName : account.subjectName || undefined;
     const conditions = conditionsOf({ object, user, account, phase }, now);
     const wanted = {
       phase: phase.phase,

@@ -33,6 +33,8 @@ export interface AccountLookup {
   ofLinkedName(subjectName: string): Account | undefined;
   /** Returns the administrators. There are few, because they are created at the installation or with kubectl. */
   administrators(): readonly Account[];
+  /** Returns the machine users, in the order of their names. */
+  machineUsers(): readonly Account[];
   /** Watch of the records. */
   readonly watch: Records;
   /** Calls the listener with every created, changed or deleted record. @returns a function that removes the listener */
@@ -106,10 +108,15 @@ export function accountLookup(records: Records): AccountLookup {
 
   const get = (name: string) => records.get(name)?.account;
   const administrators = new Set<string>();
+  const machineUsers = new Set<string>();
 
   const nameAdministrator = ({ key, new: current }: Change<{ account: Account }>) => {
     if (current?.account.isAdmin && current.account.isCanonical) administrators.add(key);
     else administrators.delete(key);
+  };
+  const nameMachine = ({ key, new: current }: Change<{ account: Account }>) => {
+    if (current?.account.federation !== undefined) machineUsers.add(key);
+    else machineUsers.delete(key);
   };
   const nameSubject = ({ old, new: current }: Change<{ account: Account }>) => {
     if (old && names.get(old.account.subjectName) === old.account.name) names.delete(old.account.subjectName);
@@ -143,6 +150,7 @@ export function accountLookup(records: Records): AccountLookup {
     nameLinked(change);
     nameEntry(change);
     nameAdministrator(change);
+    nameMachine(change);
     const told = { old: change.old?.account, new: change.new?.account };
     for (const listener of listeners) listener(change.key, told);
   });
@@ -174,6 +182,7 @@ export function accountLookup(records: Records): AccountLookup {
     ofEntry: (entry) => entries.of(entryKey(entry)).flatMap((name) => get(name) ?? []),
     ofLinkedName: (subjectName) => firstOf(linkedNames.of(subjectName)),
     administrators: () => [...administrators].flatMap((name) => get(name) ?? []),
+    machineUsers: () => [...machineUsers].sort().flatMap((name) => get(name) ?? []),
     watch: records,
     onChange(listener) {
       listeners.add(listener);

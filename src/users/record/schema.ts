@@ -75,7 +75,7 @@ const spec = z
   .object({
     email: z.string().describe('The login identity: an e-mail address or a plain login name.'),
     username: z.string().describe('Display name.'),
-    connector_type: z.string().describe('Source of the user: `local`, `ldap`, `oidc`, …; empty before the first login.'),
+    connector_type: z.string().describe('Source of the user: `local`, `ldap`, `oidc`, `machine`, …; empty before the first login.'),
     connector_id: z.string(),
     connector_name: z.string(),
     is_admin: z.boolean().describe('Protects the record. Grants no permission.'),
@@ -93,6 +93,17 @@ const spec = z
     is_disabled: z.boolean(),
     state: z.enum(['active', 'inactive']).describe('Follows `is_disabled`.'),
     valid: z.boolean().describe('`false` if the source no longer has the user.'),
+    federation: z
+      .array(
+        z.object({
+          issuer: z.string(),
+          audience: z.string(),
+          claims: z.object({}).catchall(z.string()).describe('Texts of claims. `*` stands for one segment; segments end at `/` and `:`.'),
+          once: z.boolean().optional(),
+        }),
+      )
+      .optional()
+      .describe('Tokens that a machine user acts by, in place of a login.'),
     extra: z.looseObject({}).optional().describe('Fields of third parties.'),
   })
   .meta({ id: 'UserSpec' });
