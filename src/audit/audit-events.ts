@@ -10,7 +10,8 @@ export type AuditField =
   | 'access'
   | 'binding'
   | 'question'
-  | 'agent';
+  | 'agent'
+  | 'workload';
 
 /** Verb, and a resource of auth.platform.io. */
 export type AuditAction = `${string} ${string}`;
@@ -127,6 +128,16 @@ export const auditEvents = {
   CertificateIssued: { action: 'create users/certificates', when: 'A client certificate is issued.', fields: byCaller, isEvent: true },
   AccessTokenCreated: { action: 'create users/accesstokens', when: 'An access token is created.', fields: byCaller, isEvent: true },
   AccessTokenDeleted: { action: 'delete users/accesstokens', when: 'An access token is deleted.', fields: byCaller, isEvent: true },
+  TokenExchanged: {
+    action: 'create users/accesstokens',
+    when: 'A workload gets an access token of a machine user; `workload` is its subject at the issuer.',
+    fields: [...byCaller, 'issuer', 'workload'],
+  },
+  TokenExchangeRefused: {
+    action: 'create users/accesstokens',
+    when: 'The token of a workload is refused: at most 10 a minute for each client network.',
+    fields: ['code', 'reason', 'issuer', 'workload'],
+  },
   GroupCreated: { action: 'create groups', when: 'A caller creates a group.', fields: byCaller },
   GroupPatched: { action: 'patch groups', when: 'A caller changes a group.', fields: byCaller },
   GroupDeleted: { action: 'delete groups', when: 'A caller deletes a group.', fields: byCaller },

@@ -43,6 +43,8 @@ interface AuditFields {
   question: string;
   /** Call of a tool by the program that acts for the caller. */
   agent: AgentCall;
+  /** Subject of a workload at its issuer. */
+  workload: string;
   /** Access that an AccessRequest is about. */
   access: { requester: string; policy: string; role: string; namespaces?: readonly string[]; until?: string };
 }
@@ -132,6 +134,7 @@ export class Audit {
       binding,
       question,
       agent,
+      workload,
     } = event;
     const time = now();
     const traceID = currentTraceID();
@@ -154,6 +157,7 @@ export class Audit {
       binding,
       question,
       agent,
+      workload,
     };
     onEvent?.(event);
     keep?.(event, { time, traceID });

@@ -19,8 +19,7 @@ export const storing =
 
 /** Returns the event as the audit store keeps it; undefined for an event that the store gets from another place. */
 function storedEvent(event: AuditEvent, { time, traceID }: Occasion): StoredEvent | undefined {
-  const { audit, actor, target, outcome, code, reason, issuer, members, access, binding, question, agent, source, userAgent, requestId } =
-    event;
+  const { audit, actor, target, outcome, code, reason, issuer, members, access, source, userAgent, requestId, agent } = event;
   const { action }: { readonly when: string; readonly action?: AuditAction } = auditEvents[audit];
   if (action === undefined) return undefined;
   const [verb = '', path = ''] = action.split(' ');
@@ -47,12 +46,18 @@ function storedEvent(event: AuditEvent, { time, traceID }: Occasion): StoredEven
     ...(event.accessToken !== undefined && { accessToken: event.accessToken }),
     ...(issuer !== undefined && { issuer }),
     ...(access && { access: storedAccess(access) }),
-    ...(binding !== undefined && { binding }),
-    ...(question !== undefined && { question }),
+    ...wordsOf(event),
     ...(agent && { agent: { ...agent, objects: [...agent.objects] } }),
     ...(members && { members: { ...members, names: [...members.names] } }),
   };
 }
+
+/** Returns the texts that few events have. */
+const wordsOf = ({ binding, question, workload }: AuditEvent) => ({
+  ...(binding !== undefined && { binding }),
+  ...(question !== undefined && { question }),
+  ...(workload !== undefined && { workload }),
+});
 
 /** Groups of an event. Providers put some users into hundreds. */
 const maxGroups = 16;

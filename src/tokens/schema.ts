@@ -43,6 +43,10 @@ export const accessTokenObject = z
         .object({ issuer: z.string(), sub: z.string() })
         .optional()
         .describe('Account at an external issuer that created the token. The token ends when the user loses that account.'),
+      exchange: z
+        .object({ issuer: z.string(), subject: z.string() })
+        .optional()
+        .describe('Token of a workload that this one was exchanged for.'),
       description: z.string(),
       scope: tokenScope.optional(),
       issuedAt: time,

@@ -19,6 +19,12 @@ export const accessTokenResource: ResourceType = { group: 'auth.platform.io', ve
 
 const accessTokenApiVersion = `${accessTokenResource.group}/${accessTokenResource.version}`;
 
+/** Token of a workload, for which a machine user got an access token. */
+export interface ExchangedFor {
+  readonly issuer: string;
+  readonly subject: string;
+}
+
 /** Cached AccessToken: members for verification and for selecting, filtering and sorting lists. Times are in Unix milliseconds. */
 export interface AccessTokenRow {
   /** Id of the token. */
@@ -34,6 +40,8 @@ export interface AccessTokenRow {
   readonly ownerUID: string;
   /** Account at an external issuer that created the token; absent if another credential created it, or before the field existed. */
   readonly subject?: Subject;
+  /** Token that this one was exchanged for; absent for other tokens. */
+  readonly exchange?: ExchangedFor;
   readonly description: string;
   /** Part of the owner's rights that the token has; absent for all of them. */
   readonly scope?: GivenScope;
@@ -54,6 +62,7 @@ const storedToken = z.object({
   spec: z.object({
     owner: z.string(),
     subject: z.object({ issuer: z.string(), sub: z.string() }).exactOptional(),
+    exchange: z.object({ issuer: z.string(), subject: z.string() }).exactOptional(),
     description: z.string().default(''),
     scope: storedScope.exactOptional(),
     tokenHash: z.string(),
@@ -66,7 +75,7 @@ const storedToken = z.object({
 export function accessTokenRow(object: KubernetesObject): AccessTokenRow {
   const { metadata } = object;
   const { spec, status, metadata: parsed } = storedToken.parse(object);
-  const { owner, subject, description, scope, tokenHash, expiration } = spec;
+  const { owner, subject, exchange, description, scope, tokenHash, expiration } = spec;
   return {
     name: metadata.name,
     uid: metadata.uid,
@@ -76,6 +85,7 @@ export function accessTokenRow(object: KubernetesObject): AccessTokenRow {
     owner,
     ownerUID: parsed.ownerReferences.find((reference) => isOwner(reference, owner))?.uid ?? '',
     ...(subject && { subject }),
+    ...(exchange && { exchange }),
     description,
     ...(scope && { scope }),
     tokenHash,
@@ -110,6 +120,7 @@ interface StoredToken {
   owner: Account;
   /** Account at an external issuer that creates the token; undefined for other credentials. */
   subject: Subject | undefined;
+  exchange?: ExchangedFor;
   description: string;
   scope: GivenScope | undefined;
   tokenHash: string;
@@ -120,12 +131,13 @@ interface StoredToken {
 /** Creates an AccessToken with an owner reference, so that it is deleted with the user. @throws StatusError 503, 504 */
 export async function storeToken(
   client: ServiceClient,
-  { id, owner, subject, description, scope, tokenHash, issuedAt, expiresAt }: StoredToken,
+  { id, owner, subject, exchange, description, scope, tokenHash, issuedAt, expiresAt }: StoredToken,
   { isDryRun, signal }: { isDryRun: boolean; signal: AbortSignal },
 ): Promise<KubernetesObject> {
   const { name, uid, email: ownerEmail } = owner;
   const times = { issuedAt: timestamp(issuedAt), expiration: timestamp(expiresAt) };
-  const spec = { owner: name, ownerEmail, ...(subject && { subject }), description, ...(scope && { scope }), tokenHash, ...times };
+  const origin = { ...(subject && { subject }), ...(exchange && { exchange }) };
+  const spec = { owner: name, ownerEmail, ...origin, description, ...(scope && { scope }), tokenHash, ...times };
   const ownerReferences = [{ apiVersion: userApiVersion, kind: 'User', name, uid }];
   const object = { apiVersion: accessTokenApiVersion, kind: 'AccessToken', metadata: { name: id, ownerReferences }, spec };
   const created = await new ServiceResource(client, accessTokenKind).create(object, { isDryRun, signal });
@@ -134,7 +146,7 @@ export async function storeToken(
 }
 
 /** Deletes the token with this UID. @returns whether it existed; @throws StatusError 503, 504 */
-const removeToken = (client: ServiceClient, { name, uid }: AccessTokenRow, { signal }: { signal: AbortSignal }): Promise<boolean> =>
+export const removeToken = (client: ServiceClient, { name, uid }: AccessTokenRow, { signal }: { signal: AbortSignal }): Promise<boolean> =>
   new ServiceResource(client, accessTokenKind).remove(name, { preconditions: { uid }, signal });
 
 /** Deletes all tokens of a User record with the service account, because the user's access ends. @throws StatusError 503, 504 */

@@ -11,6 +11,7 @@ import type { LocalGroupLookup } from '../users/record/local-groups.ts';
 import type { AccountLookup } from '../users/record/lookup.ts';
 import { AccessTokenCreator } from './create.ts';
 import { accessTokenDefinition } from './definition.ts';
+import { ExchangedTokens, exchangedTokenSweep } from './exchanged.ts';
 import { createOperation, reviewOperation } from './routes.ts';
 import { accessTokenProperties } from './schema.ts';
 import { type AccessTokenRow, accessTokenResource, accessTokenRow, accessTokenSweep, LastUse, removeTokensOf } from './store.ts';
@@ -22,6 +23,8 @@ const collected = { resource: accessTokenResource, kind: 'AccessToken', row: acc
 export interface AccessTokens {
   operations: Operation[];
   judge: VerifyAccessToken;
+  /** Tokens of machine users. */
+  exchanged: ExchangedTokens;
   cache: Pick<Collection<AccessTokenRow>['cache'], 'isRefused'>;
   /** Deletes all tokens of a User record. @throws StatusError 503, 504 */
   deleteAll(owner: { uid: string }, signal: AbortSignal): Promise<void>;
@@ -46,9 +49,13 @@ export function createAccessTokens(services: Services, needs: AccessTokenNeeds):
   const tokens = collection(services, collected);
   const verifier = new AccessTokenVerifier(services, tokens.cache, { accounts, localGroups });
   const lastUse = new LastUse(services);
-  const sweeper = new Sweeper(services, accessTokenSweep({ ...services, ...services.config.users.accessTokens }, tokens.cache));
+  const sweepers = [
+    accessTokenSweep({ ...services, ...services.config.users.accessTokens }, tokens.cache),
+    exchangedTokenSweep(services, tokens.cache),
+  ].map((sweep) => new Sweeper(services, sweep));
   const live = followedLists(services, tokens, collected, again);
   return {
+    exchanged: new ExchangedTokens(services, tokens),
     cache: tokens.cache,
     operations: [
       createOperation(services, new AccessTokenCreator(services, { accounts, tokens, isOperation })),
@@ -64,10 +71,10 @@ export function createAccessTokens(services: Services, needs: AccessTokenNeeds):
     checks: [{ ...tokens.check, name: 'access-tokens' }],
     start() {
       tokens.start();
-      sweeper.start();
+      for (const sweeper of sweepers) sweeper.start();
     },
     async stop() {
-      await sweeper.stop();
+      for (const sweeper of sweepers) await sweeper.stop();
       await lastUse.stop();
       await tokens.stop();
     },

@@ -137,7 +137,7 @@ export class AccessTokenVerifier {
     const account = await this.#ownerOf(row, now, signal);
     // A record that reuses the name of a deleted one does not inherit its tokens.
     if (account === undefined || account.uid !== row.ownerUID) return { cause: revoked };
-    const cause = subjectCause(row, account) ?? phaseCause(account, now, idleDays) ?? nameCause(account);
+    const cause = subjectCause(row, account) ?? exchangeCause(row, account) ?? phaseCause(account, now, idleDays) ?? nameCause(account);
     return cause ? { cause } : { row, account, ...this.#identityOf(account) };
   }
 
@@ -203,6 +203,10 @@ const isUsable = (group: string) => !isReservedGroup(group) && !isLocalGroupName
 /** Refuses a token whose record no longer has the subject that created it (docs/contract/login.md). */
 const subjectCause = ({ subject }: AccessTokenRow, account: Account): StatusCause | undefined =>
   subject === undefined || hasSubject(account, subject) ? undefined : subjectDiffers;
+
+/** Refuses an exchanged token whose user no longer trusts the issuer of the workload. */
+const exchangeCause = ({ exchange }: AccessTokenRow, { federation = [] }: Account): StatusCause | undefined =>
+  exchange === undefined || federation.some(({ issuer }) => issuer === exchange.issuer) ? undefined : revoked;
 
 const tokenExpired: StatusCause = { reason: 'TokenExpired', message: 'the token has expired' };
 

@@ -114,7 +114,7 @@ export const auditEvent = z
       .describe('HTTP status of the answer; 499: the caller left before its end. Missing for an action without an answer of its own.'),
     reason: z.string().optional().describe('Reason of an action of the service, in UpperCamelCase.'),
     dryRun: z.literal(true).optional(),
-    issuer: z.string().optional().describe('Id of the issuer of a login.'),
+    issuer: z.string().optional().describe('Id of the issuer of a login or workload.'),
     requestID: z
       .string()
       .optional()
@@ -142,6 +142,7 @@ export const auditEvent = z
       .optional()
       .describe('Conditions of a question about the audit, as a query; without its period, unless it is an export.'),
     agent: agent.optional(),
+    workload: z.string().optional().describe('Subject of a workload at its issuer, whose token was exchanged.'),
     members: z
       .object({ added: z.int(), removed: z.int(), names: z.array(z.string()) })
       .optional()

@@ -78,7 +78,7 @@ const maxLength = 256;
 const maxListed = 10;
 
 /** Kind of a refused token. */
-export type RefusedToken = 'bearer token' | 'ID token' | 'logout token';
+export type RefusedToken = 'bearer token' | 'ID token' | 'logout token' | 'workload token';
 
 /** Expected and actual value in a token. */
 interface Difference {
@@ -111,7 +111,7 @@ export class RefusalLog {
   constructor({ log, clock, metrics }: { log: Logger; clock: () => number; metrics: Metrics }, issuer: string) {
     this.#refused = metrics.counter({
       name: 'atrium_tokens_refused_total',
-      help: 'Tokens of issuers that were refused, by kind (bearer_token, id_token, logout_token) and reason.',
+      help: 'Tokens of issuers that were refused, by kind (bearer_token, id_token, logout_token, workload_token) and reason.',
       labelNames: ['kind', 'reason'],
     });
     this.#log = log;

@@ -212,6 +212,26 @@ export class TokenVerifier {
     });
   }
 
+  /**
+   * Verifies the token of a workload for this client alone. Any other audience could forward the token, and access tokens are made for
+   * calls to others.
+   *
+   * @throws StatusError 401, 503
+   */
+  workloadToken(token: string): Promise<VerifiedClaims> {
+    return this.#told('workload token', token, async () => {
+      const { algorithms: announced } = await this.#ofClient();
+      // Any client may send a token with a made-up key id.
+      const expected = { types: ['jwt'], algorithms: announced, ifUnread: 'refuse', schema: claimsSchema } as const;
+      const { claims, header } = await this.#verify(token, expected);
+      const { clientID } = this.#settings;
+      const given = [claims.aud].flat();
+      if (given.length !== 1 || given[0] !== clientID) throw refusal('aud does not match', { name: 'aud', expected: [clientID], given });
+      if (isAccessToken(claims, header)) throw refusal('the token is an access token', { name: 'typ', given: claims.typ });
+      return claims;
+    });
+  }
+
   /** Returns the rules for tokens to this client, also logout tokens: they use the algorithms that the issuer announces for ID tokens. */
   async #ofClient() {
     const announced = await this.#discovery.idTokenAlgorithms();

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { closeOnUnreadBody } from '../body.ts';
 import { isProbe } from '../health.ts';
 import { indentJson } from '../json-answers.ts';
+import { oauthMembers } from '../oauth-errors.ts';
 
 const headersOfTheAnswer = ['ETag', 'Last-Modified', 'Content-Encoding', 'Content-Disposition', 'Content-Length', 'Accept-Ranges'];
 
@@ -37,7 +38,7 @@ function answerError(ctx: Context, error: unknown, log: Logger): void {
   ctx.set(failure.headers);
   ctx.status = failure.status.code;
   ctx.type = 'application/json; charset=utf-8';
-  ctx.body = JSON.stringify(failure.status);
+  ctx.body = JSON.stringify({ ...failure.status, ...(state.hasOAuthErrors && oauthMembers(failure)) });
   closeOnUnreadBody(ctx);
   indentJson(ctx);
 }

@@ -62,6 +62,8 @@ class RequestState {
   isLasting?: true;
   /** True if the operation allows compressed answers. */
   isCompressed?: true;
+  /** True if refusals have the members of OAuth, too. */
+  hasOAuthErrors?: true;
   /** Browser that a user has logged in with before, once it is looked up. */
   knownBrowser?: { readonly id: string; readonly user: string } | 'unknown';
   /** Id of the issuer whose callback the request is. */

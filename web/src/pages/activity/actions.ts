@@ -79,13 +79,15 @@ const ofService = [
   'RecordingExpired',
   'RecordingRead',
   'SessionDeleted',
+  'TokenExchangeRefused',
+  'TokenExchanged',
   'TokenRefreshed',
   'UserLocked',
   'ViewedAs',
 ] as const;
 
 /** Actions of the service that are refusals themselves. */
-const refusals = ['AccessRefused', 'LoginFailed'];
+const refusals = ['AccessRefused', 'LoginFailed', 'TokenExchangeRefused'];
 
 /** Actions whose words hold for successes and failures. */
 const attempts = ['AgentCalledTool'];

@@ -37,4 +37,5 @@ export const userColumns = (localGroups: ReadonlyMap<string, LocalGroups>): read
   },
 ];
 
-export const sourceOf = ({ connector_name: name, connector_id: id }: User['spec']): string => name || id || t('source.local');
+export const sourceOf = ({ connector_name: name, connector_id: id, connector_type: type }: User['spec']): string =>
+  type === 'machine' ? t('source.machine') : name || id || t('source.local');
