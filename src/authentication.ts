@@ -22,6 +22,7 @@ import { RevokedTokens } from './revocation/revoked-tokens.ts';
 import type { SessionContext } from './sessions/context.ts';
 import { createSessions, type SessionsFeature, withoutSessions } from './sessions/sessions.ts';
 import type { Translations } from './texts/texts.ts';
+import { createTokenExchange } from './token-exchange/token-exchange.ts';
 import { createAccessTokens } from './tokens/tokens.ts';
 import { KnownBrowsers } from './users/logins/known-browsers.ts';
 import { NoticeMail } from './users/logins/notice-mail.ts';
@@ -116,6 +117,15 @@ export function createLogins(base: Base, { brand, translations, passwords, isOpe
     createMcpAuthorization(sessions.context, { sessions: sessions.agents, open: identity?.openAgentToken });
   const callers = withAgents(people, mcpAuthorization?.tokens);
   const authenticator = config.kubernetes.viewAs === 'off' ? callers : withViewAs(callers, services);
+  const tokenExchange =
+    config.features.tokenExchange && accessTokens && publicURL !== undefined && revokedTokens
+      ? createTokenExchange(services, {
+          publicURL,
+          accounts,
+          tokens: accessTokens.exchanged,
+          useOnce: (...use) => revokedTokens.useState(...use),
+        })
+      : undefined;
   const recorder = new LoginRecorder(services, accounts, issuers?.inUse);
   const login = createLogin(services, { sessions, identify, recorder, knownBrowsers, notices });
   return {
@@ -126,6 +136,7 @@ export function createLogins(base: Base, { brand, translations, passwords, isOpe
     identity,
     accessTokens,
     mcpAuthorization,
+    tokenExchange,
     authenticator,
     passwords: { passwords, passwordCheck, passwordChange },
     factorStore,

@@ -19,6 +19,7 @@ export function contradictions(config: Config, login: object): Problems {
     problemsOfFactors(config),
     problemsOfAccessRequests(config),
     problemsOfAgents(config),
+    problemsOfTokenExchange(config),
     problemsOfEmbeddedClients(config),
     ...issuersOf(config).map((issuer, index) => problemsOfEmbedded(issuer, isOne ? 'login' : `login.issuers[${index}]`, config)),
     isOne ? {} : problemsOfSeveral(config, login),
@@ -35,6 +36,26 @@ const problemsOfAgents = (config: Config): Problems =>
   config.features.mcp && (config.server.publicURL === undefined || issuersOf(config).length === 0)
     ? { 'features.mcp': 'needs server.publicURL and an issuer of logins, from which agents get their tokens' }
     : {};
+
+/** Returns the problems of the token exchange. A token that a person gets at a login must never be one of a workload. */
+function problemsOfTokenExchange(config: Config): Problems {
+  const { features, server, tokenExchange } = config;
+  if (!features.tokenExchange) return {};
+  const logins = issuersOf(config).map(({ issuer, clientID, audiences }) => ({ issuer, audiences: [clientID, ...audiences] }));
+  const entries = tokenExchange.issuers.flatMap(({ issuer, audience }, index) => {
+    const path = `tokenExchange.issuers[${index}]`;
+    const isLogin = logins.some((login) => login.issuer === issuer && login.audiences.includes(audience));
+    return [
+      ...(issuer === identityURLOf(config) ? [[`${path}.issuer`, 'must not be the embedded issuer, which has people only']] : []),
+      ...(isLogin ? [[`${path}.audience`, 'must differ from the clients and audiences of logins at this issuer']] : []),
+    ];
+  });
+  return {
+    ...(!features.accessTokens && { 'features.tokenExchange': 'needs features.accessTokens, which it gives' }),
+    ...(server.publicURL === undefined && { 'server.publicURL': 'is required with features.tokenExchange' }),
+    ...Object.fromEntries(entries),
+  };
+}
 
 /** Returns the problems of required factors. A requirement that no user can meet would lock all affected users out. */
 function problemsOfFactors(config: Config): Problems {

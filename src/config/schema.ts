@@ -11,6 +11,7 @@ import { identitySection, loginSection } from './login-sections.ts';
 import { metricsSection } from './metrics-section.ts';
 import { profileNames } from './profiles.ts';
 import { smtpSection } from './smtp-section.ts';
+import { tokenExchangeSection } from './token-exchange-section.ts';
 import { dnsLabel, duration, isUnique, path, size } from './units.ts';
 import { usersSection } from './users-section.ts';
 
@@ -238,6 +239,10 @@ const features = z.strictObject({
   me: feature('`GET /auth/v1/me`.'),
   kubeconfig: feature('`GET /auth/v1/kubeconfig`.'),
   accessTokens: feature('Access tokens, and the token webhook of the API server. Disabled: existing tokens are refused.'),
+  tokenExchange: feature(
+    '`POST /oauth2/token`: tokens of workloads become short access tokens of machine users. Requires `features.accessTokens` and `server.publicURL`.',
+    false,
+  ),
   factors: feature('Second factors at the embedded issuer. Disabled: existing factors are not asked for.'),
   linkedAccounts: feature('`/auth/v1/links`: linking accounts of several issuers. Disabled: linked accounts can still log in.'),
   links: feature('One-time links of local users: invitation, forgotten password. Disabled: existing links are refused.'),
@@ -297,6 +302,7 @@ export const configSchema = z.strictObject({
   lists: listsSection.prefault({}).describe('Lists of any resource.'),
   features: features.prefault({}).describe('Switches of the extensions. A disabled extension answers 404.'),
   accessRequests: accessRequestsSection.prefault({}).describe('Temporary access (`features.accessRequests`).'),
+  tokenExchange: tokenExchangeSection.prefault({}).describe('Machine users (`features.tokenExchange`).'),
   log: log.prefault({}).describe('The process log.'),
   audit: auditSection.prefault({}).describe('The audit trail.'),
   auditStore: auditStoreSection.prefault({}).describe('The process `atrium audit-store`, with the listener of `server`.'),

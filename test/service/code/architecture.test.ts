@@ -66,6 +66,7 @@ const allowed: ImportTable = {
   'authentication.ts': {
     values: [
       'mcp',
+      'token-exchange',
       'tokens',
       'identity',
       'factors',
@@ -139,6 +140,10 @@ const allowed: ImportTable = {
   plugins: { values: ['kubernetes', 'http', 'objects'], types: ['services.ts'] },
   proxy: { values: ['kubernetes', 'step-up', 'audit', 'http', 'objects'], types: ['recordings', 'services.ts', 'config', 'audit-store'] },
   recordings: { values: ['audit-store', 'audit', 'http', 'objects'], types: ['services.ts', 'kubernetes', 'config'] },
+  'token-exchange': {
+    values: ['tokens', 'users', 'oidc-client', 'audit', 'http', 'objects'],
+    types: ['services.ts'],
+  },
   tokens: {
     values: ['users', 'collection', 'lists', 'kubernetes', 'step-up', 'audit', 'http', 'config', 'objects'],
     types: ['services.ts'],

@@ -25,7 +25,7 @@ const lines: Line[] = pages.flatMap(({ text }) =>
   })),
 );
 
-const declared = Object.entries(App.describe().paths ?? {}).flatMap(([path, methods]) =>
+const declared = Object.entries(App.describe({ tokenExchange: true }).paths ?? {}).flatMap(([path, methods]) =>
   Object.entries(methods ?? {}).flatMap(([method, operation]) =>
     typeof operation === 'object' && 'operationId' in operation
       ? [

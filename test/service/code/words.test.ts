@@ -67,7 +67,7 @@ describe('the words of the documentation', () => {
 
   it('are plain in the OpenAPI document, in short sentences that begin with a noun or a verb', () => {
     const texts: string[] = [];
-    JSON.stringify(App.describe({ accessRequests: true, cpuProfile: true, mcp: true }), (key, value: unknown) => {
+    JSON.stringify(App.describe({ accessRequests: true, cpuProfile: true, mcp: true, tokenExchange: true }), (key, value: unknown) => {
       if ((key === 'description' || key === 'summary') && typeof value === 'string') texts.push(value);
       return value;
     });

@@ -71,6 +71,8 @@ export const wrongSettings: Readonly<Record<string, Wrong>> = {
   'login.externalURL': url,
   'login.redirectURLs': list(url),
   'login.issuers': ofIssuer('issuer', url),
+  'tokenExchange.issuers': inList({ id: 'ci', issuer: 'https://ci.example.com', audience: 'a' })('audience', ['', 'a b', 'ä']),
+  'tokenExchange.tokenTTL': duration,
   'login.session.idle': duration,
   'login.session.absolute': duration,
   'login.factors.grace': duration,
