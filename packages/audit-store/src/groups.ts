@@ -4,7 +4,7 @@
  * segment is as much work as its postings. A row is either in the segments or in the group, and one statement reads both.
  */
 import type { Kysely } from 'kysely';
-import { bitsOf, bucketOf, type PostingForm, placesIn, postingsIn } from './postings.ts';
+import { bucketOf, type PostingForm, placesOf, postingsIn } from './postings.ts';
 import type { Tables } from './tables.ts';
 
 /** Rows of postings of a segment: few, because a row costs a database dozens of bytes beside its values. */
@@ -93,8 +93,7 @@ async function mergeBucket(db: Kysely<Tables>, { group, segments, bucket }: Merg
     for (const [key, posting] of postingsIn(postings)) {
       const keys = getOrAdd(merged, groupBucket(key), () => new Map<number, number[]>());
       const places = getOrAdd(keys, key, (): number[] => []);
-      for (const place of placesIn(bitsOf(posting, segmentForm(ofSegments.get(segment) ?? group))))
-        places.push(segment - group.first + place);
+      for (const place of placesOf(posting, segmentForm(ofSegments.get(segment) ?? group))) places.push(segment - group.first + place);
     }
   const values = [...merged].map(([ofGroup, places]) => ({
     ...{ segment: group.first, bucket: ofGroup },

@@ -29,12 +29,12 @@ function entryOf(key: number, posting: Buffer): Buffer[] {
 
 /** Returns the places as numbers, or as a bit for each event where that is shorter. */
 function postingOf(places: readonly number[], { size, width }: PostingForm): Buffer {
-  const bits = Buffer.alloc(Math.ceil(size / 8));
-  if (places.length * width < bits.length) {
-    const listed = Buffer.alloc(places.length * width);
-    for (const [index, place] of places.entries()) listed.writeUIntLE(place, index * width, width);
+  if (places.length * width < bytesOfBits(size)) {
+    const listed = Buffer.allocUnsafe(places.length * width);
+    for (let index = 0; index < places.length; index += 1) listed.writeUIntLE(places[index] ?? 0, index * width, width);
     return listed;
   }
+  const bits = Buffer.alloc(bytesOfBits(size));
   for (const place of places) setBit(bits, place);
   return bits;
 }
@@ -52,18 +52,28 @@ export function* postingsIn(bucket: Uint8Array): Generator<[key: number, posting
 
 export const buffered = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
-export const emptyBits = ({ size }: Pick<PostingForm, 'size'>): Uint8Array => new Uint8Array(Math.ceil(size / 8));
+const bytesOfBits = (size: number): number => Math.ceil(size / 8);
+
+export const emptyBits = ({ size }: Pick<PostingForm, 'size'>): Uint8Array => new Uint8Array(bytesOfBits(size));
 
 /** Returns a bit for each event. */
 export function bitsOf(posting: Buffer, { size, width }: PostingForm): Uint8Array {
+  if (posting.length === bytesOfBits(size)) return posting;
   const bits = emptyBits({ size });
-  if (posting.length === bits.length) return posting;
   for (let index = 0; index < posting.length; index += width) setBit(bits, posting.readUIntLE(index, width));
   return bits;
 }
 
 function setBit(bits: Uint8Array, place: number): void {
   bits[place >> 3] = (bits[place >> 3] ?? 0) | (1 << (place & 7));
+}
+
+/** Returns the places of a posting. */
+export function placesOf(posting: Buffer, { size, width }: PostingForm): number[] {
+  if (posting.length === bytesOfBits(size)) return placesIn(posting);
+  const places: number[] = [];
+  for (let index = 0; index < posting.length; index += width) places.push(posting.readUIntLE(index, width));
+  return places;
 }
 
 /** Adds bits, from a place on. */
