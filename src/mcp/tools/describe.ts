@@ -1,5 +1,6 @@
-import { type Members, membersOf, textOf } from '@atrium/objects/members.ts';
+import { isMembers, type Members, membersOf, textOf } from '@atrium/objects/members.ts';
 import { objectState } from '@atrium/objects/object-state.ts';
+import { containersOf, containerWord, troublesOf } from '@atrium/objects/pod-containers.ts';
 import { StatusError } from '@atrium/objects/status.ts';
 import { z } from 'zod';
 import type { ClusterReads } from '../cluster.ts';
@@ -37,6 +38,7 @@ export const describeTool = (kinds: Kinds, reads: ClusterReads): Tool =>
           apiVersion: object.apiVersion,
           metadata: shownMetadata(object),
           state: { word, ...(reason !== '' && { reason }), ...(figure !== '' && { figure }) },
+          ...(object.kind === 'Pod' && podParts(object)),
           conditions: conditionsOf(object),
           ...(events && { events }),
         },
@@ -50,6 +52,22 @@ function shownMetadata({ metadata }: Members) {
     ? ownerReferences.map(membersOf).map((owner) => `${textOf(owner.kind)}/${textOf(owner.name)}`)
     : [];
   return { name: called, namespace: of, creationTimestamp, deletionTimestamp, labels, ...(owners.length > 0 && { owners }) };
+}
+
+/** Returns what is wrong with a pod, as its page in the console says it, and its containers. */
+function podParts({ metadata, spec, status }: Members) {
+  const annotations = Object.entries(membersOf(membersOf(metadata).annotations)).map(([key, value]) => [key, textOf(value)] as const);
+  const pod = { metadata: { annotations: Object.fromEntries(annotations) }, spec: membersOf(spec), status: membersOf(status) };
+  const containers = containersOf(pod).map((container) => ({
+    name: container.spec.name,
+    kind: container.kind,
+    image: container.spec.image,
+    state: containerWord(container),
+    ready: container.status?.ready,
+    restarts: container.status?.restartCount,
+    ...(isMembers(container.spec.resources) && { resources: container.spec.resources }),
+  }));
+  return { troubles: troublesOf(pod), containers };
 }
 
 /** Returns the events of an object; undefined for a user who may not list them. */

@@ -5,12 +5,12 @@ import type { KubernetesObject as Listed } from '@atrium/kubernetes/resource.ts'
 import { humanDuration } from '@atrium/objects/duration.ts';
 import { jobState } from '@atrium/objects/job-state.ts';
 import { nodeWord, wordOf } from '@atrium/objects/object-state.ts';
+import { troublesOf } from '@atrium/objects/pod-containers.ts';
 import { rolloutOf } from '@atrium/objects/rollout.ts';
 import { expect } from 'chai';
 import { knownColumns } from '../../../src/listed-resources/known-columns.ts';
 import type { ClusterObject } from '../../../web/src/api/object-types.ts';
 import { type ClusterEvent, lastOf, timesOf } from '../../../web/src/pages/cluster/events/event-times.ts';
-import { troublesOf } from '../../../web/src/pages/cluster/sections/pod/pod-state.ts';
 import { type ApiClient, connect } from '../../service/conformance/api-client.ts';
 import { apiServer } from '../../support/api-server.ts';
 import { forSuite } from '../../support/for-suite.ts';

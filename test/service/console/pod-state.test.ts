@@ -1,8 +1,8 @@
 import { wordOf } from '@atrium/objects/object-state.ts';
+import { defaultContainer, troublesOf } from '@atrium/objects/pod-containers.ts';
 import { expect } from 'chai';
 import { ended, pod, running, waiting } from '../../../packages/objects/test/a-pod.ts';
 import type { ClusterObject } from '../../../web/src/api/object-types.ts';
-import { defaultContainer, troublesOf } from '../../../web/src/pages/cluster/sections/pod/pod-state.ts';
 
 describe('the state of a node in the console', () => {
   const node = (conditions: object[], unschedulable = false, deleted = {}): ClusterObject => ({

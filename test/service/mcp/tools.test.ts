@@ -86,6 +86,8 @@ describe('tools of agents', () => {
     expect(data).to.have.nested.property('metadata.labels.app', 'cart');
     expect((data.state as { reason: string }).reason).to.match(/nodes? are available/);
     expect(JSON.stringify(data.conditions)).to.include('Unschedulable');
+    expect(data).to.have.nested.property('troubles[0].reason', 'Unschedulable');
+    expect(data).to.have.nested.property('containers[0].image', 'registry.example.com/cart:1');
   });
 
   it('list events of an object, newest first', async () => {

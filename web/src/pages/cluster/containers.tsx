@@ -1,7 +1,7 @@
+import { containersOf, defaultContainer } from '@atrium/objects/pod-containers.ts';
 import type { ClusterObject } from '../../api/objects';
 import { query, setQuery } from '../../app/router';
 import { t } from '../../text/text';
-import { containersOf, defaultContainer } from './sections/pod/pod-state';
 
 /** The current or last run of a container. */
 interface ContainerRun {

@@ -1,3 +1,4 @@
+import { defaultContainer } from '@atrium/objects/pod-containers.ts';
 import { typedText } from '@atrium/objects/typed-text.ts';
 import { useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
@@ -15,7 +16,6 @@ import { Skeleton } from '../../../ui/state';
 import { AsKubectl } from '../as-kubectl';
 import { runsOf } from '../containers';
 import { debugCommand } from '../kubectl';
-import { defaultContainer } from '../sections/pod/pod-state';
 import { type DebugContainer, debugName, debugPatch, profiles } from './debug-container';
 
 /** Default for `console.debugImage`. */

@@ -1,10 +1,10 @@
+import type { ContainerSpec } from '@atrium/objects/pod-containers.ts';
 import { quantityOf } from '@atrium/objects/quantity.ts';
 import { t } from '../../../../text/text';
 import { Facts } from '../../../../ui/facts';
 import { quantity, titleOf } from '../../quantity';
 import { type Amounts, type Measured, measured } from '../../usage-amounts';
 import { UsageBar } from '../usage-bar';
-import type { ContainerSpec } from './pod-state';
 
 interface ContainerUsageProps {
   spec: ContainerSpec;

@@ -1,3 +1,4 @@
+import { type Container, type ContainerSpec, containersOf, containerWord, isSidecar } from '@atrium/objects/pod-containers.ts';
 import type { Kind } from '../../../../api/kinds';
 import { t } from '../../../../text/text';
 import { Ago } from '../../../../ui/age';
@@ -9,7 +10,6 @@ import { type Amounts, usageKey } from '../../usage-amounts';
 import { ObjectLink } from '../object-link';
 import type { SectionProps } from '../section';
 import { UsageOfContainer } from './container-usage';
-import { type Container, type ContainerSpec, containersOf, containerWord, isSidecar } from './pod-state';
 
 /** Shows the containers of a pod, regular ones first. */
 export function Containers({ kind, kinds, object }: SectionProps) {

@@ -1,3 +1,4 @@
+import { troublesOf } from '@atrium/objects/pod-containers.ts';
 import { useEffect, useRef } from 'preact/hooks';
 import { apiPath, type Kind, pageOf } from '../../../../api/kinds';
 import { useLoad } from '../../../../api/load';
@@ -5,7 +6,6 @@ import { type ClusterObject, getJson } from '../../../../api/objects';
 import { href } from '../../../../app/router';
 import { t } from '../../../../text/text';
 import type { Row } from '../../list/table-list';
-import { troublesOf } from './pod-state';
 import { TroubleNotice } from './trouble-notice';
 
 /** Pods in one state fail for one reason most of the time: a pod of each state is read. */

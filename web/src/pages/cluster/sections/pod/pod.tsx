@@ -1,3 +1,4 @@
+import { isReady, troublesOf } from '@atrium/objects/pod-containers.ts';
 import { t } from '../../../../text/text';
 import { Ago } from '../../../../ui/age';
 import { Facts } from '../../../../ui/facts';
@@ -7,7 +8,6 @@ import { podUsage } from '../usage-history/object-usage';
 import { warnings } from '../warnings';
 import { Containers } from './containers-view';
 import { tolerations, volumes } from './pod-parts';
-import { isReady, troublesOf } from './pod-state';
 import { TroubleNotice } from './trouble-notice';
 
 function Troubles({ kind, object }: SectionProps) {

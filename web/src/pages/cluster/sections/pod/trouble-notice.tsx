@@ -1,3 +1,4 @@
+import type { Trouble } from '@atrium/objects/pod-containers.ts';
 import type { ComponentChildren } from 'preact';
 import { type Kind, pageOf } from '../../../../api/kinds';
 import type { ClusterObject } from '../../../../api/objects';
@@ -5,7 +6,6 @@ import { href } from '../../../../app/router';
 import { t, tOf } from '../../../../text/text';
 import { Ago } from '../../../../ui/age';
 import { Notice } from '../../../../ui/state';
-import type { Trouble } from './pod-state';
 
 interface TroubleProps {
   kind: Kind;

@@ -1,7 +1,13 @@
-/** The containers of a pod, and the reasons why they do not run. `@atrium/objects` has the state of the whole pod. */
+/** The containers of a pod, and the reasons why they do not run. `pod-state.ts` has the state of the whole pod. */
 
-import { endWord } from '@atrium/objects/pod-state.ts';
-import type { ClusterObject } from '../../../../api/object-types.ts';
+import { endWord } from './pod-state.ts';
+
+/** Members of a Pod that are read. */
+interface PodObject {
+  metadata: { name?: string; annotations?: Readonly<Record<string, string>> };
+  spec?: Readonly<Record<string, unknown>>;
+  status?: Readonly<Record<string, unknown>>;
+}
 
 interface Ended {
   exitCode?: number;
@@ -45,7 +51,7 @@ const list = (value: unknown): Record<string, unknown>[] =>
   Array.isArray(value) ? value.filter((one): one is Record<string, unknown> => typeof one === 'object' && one !== null) : [];
 
 /** Returns the containers of a pod: first those that do its work, then init and ephemeral ones. */
-export function containersOf(pod: ClusterObject): Container[] {
+export function containersOf(pod: PodObject): Container[] {
   return (['container', 'initContainer', 'ephemeralContainer'] as const).flatMap((kind) => {
     const statuses = statusesIn(pod, kind);
     const specs = list(pod.spec?.[`${kind}s`]).filter((one): one is ContainerSpec => typeof one.name === 'string');
@@ -56,7 +62,7 @@ export function containersOf(pod: ClusterObject): Container[] {
 const defaultKey = 'kubectl.kubernetes.io/default-container';
 
 /** Returns the container that kubectl chooses: the one that the annotation names, else the first. Undefined without containers. */
-export function defaultContainer(pod: ClusterObject): string | undefined {
+export function defaultContainer(pod: PodObject): string | undefined {
   const names = containersOf(pod).map(({ spec }) => spec.name);
   return names.find((name) => name === pod.metadata.annotations?.[defaultKey]) ?? names[0];
 }
@@ -69,17 +75,17 @@ export function containerWord({ status }: Container): string {
   return running ? 'Running' : 'Waiting';
 }
 
-const conditionsIn = ({ status }: ClusterObject, type: string) => list(status?.conditions).filter((condition) => condition.type === type);
+const conditionsIn = ({ status }: PodObject, type: string) => list(status?.conditions).filter((condition) => condition.type === type);
 
-const statusesIn = ({ status = {} }: ClusterObject, kind: Container['kind']) =>
+const statusesIn = ({ status = {} }: PodObject, kind: Container['kind']) =>
   list(status[`${kind}Statuses`]) as unknown as readonly ContainerStatus[];
 
-const isOver = ({ status }: ClusterObject): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed';
+const isOver = ({ status }: PodObject): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed';
 
 /** An init container that runs beside the others until the pod ends. Kubernetes documentation, "Sidecar Containers". */
 export const isSidecar = ({ kind, spec }: Pick<Container, 'kind' | 'spec'>) => kind === 'initContainer' && spec.restartPolicy === 'Always';
 
-export const isReady = (pod: ClusterObject): boolean => conditionsIn(pod, 'Ready').some(({ status }) => status === 'True');
+export const isReady = (pod: PodObject): boolean => conditionsIn(pod, 'Ready').some(({ status }) => status === 'True');
 
 export interface Trouble {
   /** Unset: the trouble is of the whole pod. */
@@ -95,7 +101,7 @@ export interface Trouble {
 const fine = new Set(['Running', 'Completed', 'ContainerCreating', 'PodInitializing', 'Waiting']);
 
 /** Returns what is wrong with a pod: containers that wait or ended for a reason, and a pod that no node takes. */
-export function troublesOf(pod: ClusterObject): Trouble[] {
+export function troublesOf(pod: PodObject): Trouble[] {
   const [scheduled] = conditionsIn(pod, 'PodScheduled');
   const unfit = scheduled?.status === 'False' ? [{ reason: String(scheduled.reason), message: String(scheduled.message ?? '') }] : [];
   const { reason, message } = pod.status ?? {};
@@ -110,7 +116,7 @@ export function troublesOf(pod: ClusterObject): Trouble[] {
 }
 
 /** Reports whether the end of a container does not matter to its pod: that of a debug container, and of a sidecar of a pod that is over. */
-const isOutlived = (pod: ClusterObject, container: Container): boolean =>
+const isOutlived = (pod: PodObject, container: Container): boolean =>
   container.kind === 'ephemeralContainer' ? container.status?.state?.terminated !== undefined : isSidecar(container) && isOver(pod);
 
 function troubleOf(container: Container): Trouble[] {
