@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { AuditEvent as StoredEvent } from '@atrium/audit-store/event.ts';
+import { takeWriteID } from '@atrium/http/sent-writes.ts';
 import { localCluster } from '@atrium/objects/object-schemas.ts';
 import type { AuditEvent, Occasion } from './audit.ts';
 import { type AuditAction, type AuditName, auditEvents } from './audit-events.ts';
@@ -26,7 +27,7 @@ function storedEvent(event: AuditEvent, { time, traceID }: Occasion): StoredEven
   const isGrant = grants.includes(audit) && outcome === 'success';
   const [resource = '', subresource] = path.split('/');
   return {
-    auditID: randomUUID(),
+    auditID: idOf(event, action),
     cluster: localCluster,
     source: 'service',
     event: audit,
@@ -58,6 +59,10 @@ const wordsOf = ({ binding, question, workload }: AuditEvent) => ({
   ...(question !== undefined && { question }),
   ...(workload !== undefined && { workload }),
 });
+
+/** Returns the id with which the API server got the write of the event, or a new one. */
+const idOf = ({ target, outcome }: AuditEvent, action: AuditAction): string =>
+  (target && outcome === 'success' ? takeWriteID(action, target.name) : undefined) ?? randomUUID();
 
 /** Groups of an event. Providers put some users into hundreds. */
 const maxGroups = 16;

@@ -1,7 +1,7 @@
 /**
- * Requests that both a door and the API server tell. The door sends the id of its event along, and the event of the door stays alone. A
- * sender past the door can choose the id of an event that it knows: an event of the API server is therefore left out only if it is about
- * the same act, and once for each event of a door.
+ * Requests that both a door and the API server tell, and writes that both the service and the API server tell. The door and the service
+ * send the id of their event along, and their event stays alone. A sender past the door can choose the id of an event that it knows: an
+ * event of the API server is therefore left out only if it is about the same act, and once for each event of a door.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Kysely, Transaction } from 'kysely';
@@ -22,7 +22,7 @@ export async function appendEvents(database: EventDatabase, events: readonly Aud
     await begin(transaction);
     let indexed = await appendIn(transaction, events, database);
     for (let from = 0; from < events.length; from += atOnce) {
-      const doors = events.slice(from, from + atOnce).filter(({ source }) => source === 'door');
+      const doors = events.slice(from, from + atOnce).filter(isOfDoor);
       if (doors.length === 0) continue;
       const doorIDs = doors.map(({ auditID }) => stored(auditID));
       const waiting = await transaction.selectFrom('unjoined').selectAll().where('door_id', 'in', doorIDs).execute();
@@ -130,7 +130,14 @@ interface Door {
   joinedBy: string | undefined;
 }
 
-/** Returns events of doors by their ids. */
+/** Begin of the ids of events of the service whose write went to the API server with this id, as `sent-writes.ts` of `http` makes them. */
+const writeMark = 'write-';
+
+/** Reports whether an event stands for a request that the API server tells, too. */
+const isOfDoor = ({ source, auditID }: Pick<AuditEvent, 'source' | 'auditID'>): boolean =>
+  source === 'door' || (source === 'service' && auditID.startsWith(writeMark));
+
+/** Returns events of doors, and of writes of the service, by their ids. */
 async function doorsOf(db: Kysely<Tables>, events: readonly ApiServerEvent[]): Promise<Map<string, Door>> {
   const doorIDs = [...new Set(events.flatMap(({ doorID }) => (doorID === undefined ? [] : [stored(doorID)])))];
   if (doorIDs.length === 0) return new Map();
@@ -140,11 +147,9 @@ async function doorsOf(db: Kysely<Tables>, events: readonly ApiServerEvent[]): P
     .selectAll('events')
     .select('joins.id as joined_by')
     .where('events.id', 'in', doorIDs)
-    .where('events.source', '=', 'door')
     .execute();
-  return new Map(
-    rows.map(({ joined_by, ...row }) => [row.id, { sequence: row.sequence, event: eventOf(row), joinedBy: joined_by ?? undefined }]),
-  );
+  const doors = rows.map(({ joined_by, ...row }) => ({ sequence: row.sequence, event: eventOf(row), joinedBy: joined_by ?? undefined }));
+  return new Map(doors.filter(({ event }) => isOfDoor(event)).map((door) => [stored(door.event.auditID), door]));
 }
 
 /**

@@ -1,12 +1,14 @@
 import { setTimeout as sleep, setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { reportPlaces } from '@atrium/http/limits/reports.ts';
 import { Semaphore } from '@atrium/http/limits/semaphore.ts';
+import { noteWrite } from '@atrium/http/sent-writes.ts';
 import type { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { beginCall } from '@atrium/http/telemetry/tracing.ts';
 import { parseExact } from '@atrium/objects/json.ts';
 import { badRequest, StatusError, serviceUnavailable, timedOut, unknownPath } from '@atrium/objects/status.ts';
 import type { Logger } from 'pino';
 import { type Dispatcher, Pool } from 'undici';
+import { auditIDHeader } from './audit-id.ts';
 import { callTimes } from './call-times.ts';
 import { ServerClock } from './clock.ts';
 import type { Connection } from './connection.ts';
@@ -240,7 +242,10 @@ export class Transport {
     const options = this.#requestOptions(call, credential);
     const endTimer = this.#times.startTimer({ call: call.call });
     const outgoing = beginCall({ name: call.call, method: call.method, server: this.#host }, endTimer);
-    const headers = { ...outgoing.headers, ...options.headers };
+    // The caller is the user of both events of the write. Others have no event of the same act.
+    const isOfCaller = credential.isTheirs || credential.impersonation !== undefined;
+    const auditID = isKept && isOfCaller ? noteWrite(call) : undefined;
+    const headers = { ...outgoing.headers, ...options.headers, ...(auditID !== undefined && auditIDHeader(auditID)) };
     const [sentAt, begunAt] = [performance.now(), this.#clock()];
     try {
       // undici notices an abort only on an established connection, which a silent server may never accept.

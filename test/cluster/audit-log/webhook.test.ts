@@ -1,4 +1,5 @@
 /** The audit webhook of a real kube-apiserver: what comes through the door is one event, and what goes past it is one, too. */
+import { DatabaseSync } from 'node:sqlite';
 import { expect } from 'chai';
 import { auditEventList } from '../../../src/activity/schema.ts';
 import { withAuditStore } from '../../service/audit-store/installation.ts';
@@ -80,6 +81,49 @@ describe('the audit webhook of a real kube-apiserver', () => {
     });
     expect(event?.user?.username).to.equal('admin');
     expect(event?.annotations).to.include({ 'authorization.k8s.io/decision': 'allow' });
+  });
+
+  it('makes a write of the service one event, also each of several deletions', async () => {
+    const users = '/auth/v1/users';
+    const send = async (path: string, request: object, code: number) => {
+      const response = await service.request(path, { as: 'admin', ...request });
+      expect(response.status).to.equal(code);
+      return response;
+    };
+    const create = async (email: string) => {
+      const created = await send(users, { method: 'POST', body: { spec: { email, password: 'correct horse battery staple' } } }, 201);
+      return ((await created.json()) as { metadata: { name: string } }).metadata.name;
+    };
+    const [una, uli, ute] = [await create('una@example.com'), await create('uli@example.com'), await create('ute@example.com')];
+    const change = { headers: { 'content-type': mergePatch }, body: { spec: { username: 'Una' } } };
+    await send(`${users}/${una}`, { method: 'PATCH', ...change }, 200);
+    await send(`${users}/${una}`, { method: 'DELETE' }, 204);
+    await send(users, { method: 'DELETE', body: { names: [uli, ute] } }, 200);
+    const joined = () => {
+      const database = new DatabaseSync(service.databaseFile, { readOnly: true, timeout: 60_000 });
+      const rows = database.prepare(
+        "SELECT verb, name FROM events JOIN joins USING (sequence) WHERE source = 'service' AND resource = 'users'",
+      );
+      const found = rows.all().map(({ verb, name }) => `${verb} ${name}`);
+      database.close();
+      return Promise.resolve(found.toSorted());
+    };
+    const acts = [`patch ${una}`, ...[una, uli, ute].flatMap((name) => [`create ${name}`, `delete ${name}`])].toSorted();
+    expect(await eventually(joined, ({ length }) => length >= acts.length)).to.deep.equal(acts);
+    expect(await list('source=kube-apiserver&resource=users&actor=admin&verb=delete')).to.deep.equal([]);
+  });
+
+  it('hides no write whose sender chooses the id of an event of the service', async () => {
+    const [known] = await list('source=service&event=UserDeleted');
+    const name = known?.objectRef.name;
+    await service.kubernetes.call('DELETE', `/apis/auth.platform.io/v1/users/${name}`, undefined, {
+      'audit-id': `atrium-${known?.auditID}`,
+    });
+    const [event] = await eventually(
+      () => list(`source=kube-apiserver&verb=delete&name=${name}`),
+      ({ length }) => length === 1,
+    );
+    expect(event).to.deep.include({ outcome: 'failure', requestID: `atrium-${known?.auditID}` });
   });
 
   it('hides no request whose sender chooses the id of an event of the door', async () => {

@@ -665,7 +665,16 @@ export function itIsAnAuditStore(makeDatabase: () => Promise<TestDatabase>): voi
       expect(await ids({}, { limit: 9 })).to.deep.equal(['k2', 'e1']);
     });
 
-    it('joins none with an event of the service', async () => {
+    it('joins an event with that of the service whose write had its id, once', async () => {
+      const objectRef = { apiGroup: 'auth.platform.io', resource: 'users', name: 'noa' };
+      await store.append([at(1, { auditID: 'write-1', source: 'service', event: 'UserPatched', objectRef })]);
+      await store.join([told(2, 'write-1', { objectRef: { ...objectRef, name: 'jo' } })]);
+      expect(await store.join([told(3, 'write-1', { objectRef })])).to.include({ joined: 1 });
+      await store.join([told(4, 'write-1', { objectRef })]);
+      expect(await ids({}, { limit: 9 })).to.deep.equal(['k4', 'k2', 'write-1']);
+    });
+
+    it('joins none with another event of the service', async () => {
       await store.append([at(1, { source: 'service', event: 'UserPatched' })]);
       expect(await store.join([told(2, 'e1')])).to.include({ waiting: 1 });
     });

@@ -22,6 +22,9 @@ export const runInFlow = <T>(flow: RequestFlow, work: () => T): T => current.run
 /** Runs work for several requests, so that it does not wait for the places of one of them. */
 export const runOutsideFlows = <T>(work: () => T): T => current.exit(work);
 
+/** Returns the flow of the current request, an object of its own; undefined for work of the service itself. */
+export const currentRequest = (): RequestFlow | undefined => current.getStore();
+
 /** Returns the key of the current flow, undefined for work of the service itself. */
 export const currentFlow = (): string | undefined => current.getStore()?.key;
 
