@@ -12,6 +12,7 @@ import { CommandError, harmless, say, type Terminal } from './terminal.ts';
 import type { ManifestOptions } from './user-manifest.ts';
 import type { LinkRequest } from './users.ts';
 import type { WhoCanOptions } from './who-can.ts';
+import type { WorkloadOptions } from './workload.ts';
 
 /** @param terminal called by a command that needs it */
 export function addLoginCommands(program: Command, terminal: () => Terminal): void {
@@ -21,9 +22,20 @@ export function addLoginCommands(program: Command, terminal: () => Terminal): vo
   const withConsole = (command: Command) =>
     withContext(command).option('--console <url>', 'address of the console (default: the address of the embedded issuer)', addressOf);
 
-  withContext(program.command('login').description('log in, for kubectl on this machine')).action(
-    async (_options: unknown, command: Command) => {
+  const withWorkload = (command: Command) =>
+    command
+      .option('--workload-token <file>', 'file with the token of a workload, which gets one of a machine user in place of a login')
+      .option('--machine-user <name>', 'machine user (default: the one that trusts the token of the workload)');
+
+  withWorkload(withConsole(program.command('login').description('log in, for kubectl on this machine'))).action(
+    async (options: WorkloadOptions, command: Command) => {
       const own = terminal();
+      if (options.workloadToken !== undefined) {
+        const { workloadTokens } = await import('./workload.ts');
+        await workloadTokens(options, own, { isNew: true });
+        say(own, 'The console has accepted the token of the workload.');
+        return;
+      }
       const { logInAgain } = await import('./kept-login.ts');
       const { claimsOf } = await import('./tokens.ts');
       const { name } = claimsOf(await logInAgain(await wantedOf(command, own), own));
@@ -31,10 +43,16 @@ export function addLoginCommands(program: Command, terminal: () => Terminal): vo
     },
   );
 
-  withLogInOptions(program.command('token').description('print a token for kubectl (client.authentication.k8s.io)')).action(
-    async (_options: unknown, command: Command) => {
+  const print = withLogInOptions(program.command('token').description('print a token for kubectl (client.authentication.k8s.io)'));
+  withWorkload(print.option('--console <url>', 'address of the console, with --workload-token', addressOf)).action(
+    async (options: WorkloadOptions, command: Command) => {
       const own = terminal();
       const { execCredential, execRequestOf } = await import('./exec-credential.ts');
+      if (options.workloadToken !== undefined) {
+        const { workloadTokens } = await import('./workload.ts');
+        own.stdout.write(execCredential(execRequestOf(own), await workloadTokens(options, own)));
+        return;
+      }
       const { currentTokens } = await import('./kept-login.ts');
       const request = execRequestOf(own);
       own.stdout.write(execCredential(request, await currentTokens(await wantedOf(command, own), request, own)));

@@ -49,7 +49,8 @@ export async function logInAgain({ logIn, ways }: Wanted, terminal: Terminal): P
   return cache.alone(logIn, make, waitMs);
 }
 
-const isFresh = (tokens: Tokens | undefined): tokens is Tokens =>
+/** Reports whether tokens are valid for long enough to be used. */
+export const isFresh = (tokens: Tokens | undefined): tokens is Tokens =>
   tokens !== undefined && claimsOf(tokens).expiresAt.getTime() - Date.now() >= leastLifeMs;
 
 /**

@@ -106,7 +106,7 @@ export async function readNamed(option: string, file: string): Promise<string> {
   }
 }
 
-async function authorityOf({ caFile, caData }: LogInOptions): Promise<string | undefined> {
+export async function authorityOf({ caFile, caData }: Pick<LogInOptions, 'caFile' | 'caData'>): Promise<string | undefined> {
   if (caFile === undefined && caData === undefined) return undefined;
   const text = caFile === undefined ? Buffer.from(caData ?? '', 'base64').toString() : await readNamed('--ca-file', caFile);
   if (!text.includes('-----BEGIN CERTIFICATE-----')) throw new CommandError('--ca-file and --ca-data must hold a PEM certificate');

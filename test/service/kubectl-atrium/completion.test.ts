@@ -34,6 +34,7 @@ describe('completion', () => {
       '--client-secret-file',
       '--client-authentication',
       '--context',
+      '--console',
       ':4',
     ]);
     expect(await names('logout', '--al')).to.deep.equal(['--all', ':4']);
