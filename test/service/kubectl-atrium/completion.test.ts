@@ -38,7 +38,7 @@ describe('completion', () => {
       ':4',
     ]);
     expect(await names('logout', '--al')).to.deep.equal(['--all', ':4']);
-    expect(await names('token', '--con')).to.deep.equal([':4']);
+    expect(await names('token', '--conte')).to.deep.equal([':4']);
     expect(await completions('login', '--ca-file', '')).to.deep.equal([':0']);
     expect(await completions('audit', 'verify', '')).to.deep.equal([':0']);
     expect(await names('audit', 'verify', '--check')).to.deep.equal(['--checkpoints', ':0']);
