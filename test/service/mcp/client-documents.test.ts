@@ -165,7 +165,7 @@ describe('an agent that describes itself', () => {
       expect(documents.paths.filter((path) => path === `/redirect-${index}.json`)).to.have.length(1);
     });
 
-  it('is refused at once if its id is no public https URL with a path', async () => {
+  it('is refused at once unless its id is an https URL with a path at a public host', async () => {
     documents.publish('/helper.json');
     const before = documents.paths.length;
     const id = documents.idOf('/helper.json');

@@ -27,7 +27,7 @@ export function useSessions({ user, mayEnd }: SessionListProps) {
     label: t('sessions.end'),
     isOffered: ({ current }) => mayEnd && !current,
     title: () => t('sessions.endThis'),
-    about: ({ spec }) => deviceOf(spec.userAgent),
+    about: ({ spec }) => deviceOf(spec),
     async act({ metadata: { name } }) {
       await api.DELETE('/auth/v1/sessions/{name}', { params: { path: { name } } });
       await refetch('sessions/');
@@ -39,7 +39,7 @@ export function useSessions({ user, mayEnd }: SessionListProps) {
     label: t('sessions.title'),
     none: t('sessions.none'),
     columns: [...columns(), column],
-    nameOf: ({ spec }) => deviceOf(spec.userAgent),
+    nameOf: ({ spec }) => deviceOf(spec),
     fetch: () => async (page, signal) => {
       const slice = await bodyOf(
         api.GET('/auth/v1/sessions', { params: { query: { page, limit: windowSize, ...(user && { user }) } }, signal }),
@@ -67,7 +67,7 @@ const columns = (): Column<Session>[] => [
     title: t('sessions.device'),
     cell: ({ spec, current }) => (
       <>
-        <span class="strong">{deviceOf(spec.userAgent)}</span> {current && <span class="chip">{t('sessions.this')}</span>}
+        <span class="strong">{deviceOf(spec)}</span> {current && <span class="chip">{t('sessions.this')}</span>}
       </>
     ),
   },
@@ -100,8 +100,9 @@ const systems = [
   ['Linux', /Linux/],
 ] as const;
 
-/** Returns the device, such as `Firefox, Linux`; an unknown user agent is shown unchanged. */
-function deviceOf(userAgent: string | undefined): string {
+/** Returns the device, such as `Firefox, Linux`, or the agent with its host; an unknown user agent is shown unchanged. */
+function deviceOf({ agent, userAgent }: Session['spec']): string {
+  if (agent) return agent.host === '' ? agent.name : `${agent.name} (${agent.host})`;
   if (!userAgent) return t('sessions.unknown');
   const [browser, system] = [browsers, systems].map((list) => list.find(([, pattern]) => pattern.test(userAgent))?.[0]);
   return [browser, system].filter(Boolean).join(', ') || userAgent;
