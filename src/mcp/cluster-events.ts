@@ -1,10 +1,9 @@
-import { resourcePath } from '@atrium/kubernetes/resource.ts';
 import { reader } from '@atrium/objects/reader.ts';
 import { z } from 'zod';
 import type { ClusterReads } from './cluster.ts';
 import type { ToolCall } from './tool.ts';
 
-const events = { group: '', version: 'v1', resource: 'events' };
+const events = { type: { group: '', version: 'v1', resource: 'events' }, kind: 'Event', isNamespaced: true };
 /** Events in one answer of the API server, which sorts them by name. */
 const maxRead = 500;
 
@@ -39,12 +38,11 @@ interface EventsQuery {
 
 /** Returns events of the cluster, newest first, and whether there are others. */
 export async function readClusterEvents(reads: ClusterReads, { namespace, fields, limit }: EventsQuery, call: ToolCall) {
-  const path = resourcePath(events, namespace === undefined ? {} : { namespace });
   const fieldSelector = Object.entries(fields)
     .map(([field, value]) => `${field}=${value}`)
     .join(',');
-  const query = { limit: String(maxRead), ...(fieldSelector !== '' && { fieldSelector }) };
-  const { items = [], metadata } = readEvents(await reads.json('list', path, query, call));
+  const query = new URLSearchParams({ limit: String(maxRead), ...(fieldSelector !== '' && { fieldSelector }) });
+  const { items = [], metadata } = readEvents(await reads.list(events, namespace, { query }, call));
   const shown = items.map(({ metadata: { namespace: of, creationTimestamp } = {}, involvedObject, series, source, ...event }) => ({
     last: series?.lastObservedTime || event.lastTimestamp || event.eventTime || creationTimestamp || '',
     type: event.type,

@@ -1,5 +1,5 @@
-import { resourcePath } from '@atrium/kubernetes/resource.ts';
-import { pageAsOutage } from '@atrium/kubernetes/upstream-error.ts';
+import type { ResourceTarget } from '@atrium/kubernetes/resource.ts';
+import { CallerResource, type ReadOptions } from '@atrium/kubernetes/resource-client.ts';
 import type { Members } from '@atrium/objects/members.ts';
 import { badParameter, StatusError } from '@atrium/objects/status.ts';
 import type { Services } from '../services.ts';
@@ -10,10 +10,7 @@ import { withoutSecrets } from './untrusted.ts';
 /** Kinds of the service whose objects hold no credential. Others have seals and digests. */
 const openKinds = ['accesspolicies', 'accessrequests', 'bindingreviews', 'groups', 'userbindings', 'users'];
 
-interface Place {
-  readonly namespace?: string | undefined;
-  readonly name?: string | undefined;
-}
+type Kind = Pick<ServedKind, 'type' | 'kind' | 'isNamespaced'>;
 
 /** Reads the cluster with the credential of the caller. */
 export class ClusterReads {
@@ -24,52 +21,24 @@ export class ClusterReads {
   }
 
   /** Returns an object without values of Secrets. @throws StatusError 400, 403; UpstreamError in the words of the API server; 503, 504 */
-  async get({ type, kind, isNamespaced }: ServedKind, { namespace, name }: Required<Place>, call: ToolCall): Promise<Members> {
-    call.about({ apiGroup: type.group, resource: type.resource, namespace, name });
-    if (isNamespaced && namespace === undefined)
-      throw badParameter('namespace', `is required: ${type.resource} are in namespaces`, 'FieldValueRequired');
-    if (type.group === 'auth.platform.io' && !openKinds.includes(type.resource)) throw holdsCredentials(type.resource);
-    const path = resourcePath(type, { ...(isNamespaced && namespace !== undefined && { namespace }), name: name ?? '' });
-    const object = await this.json('get', path, {}, call);
-    return withoutSecrets({ kind, ...(object as object) });
+  async get(kind: Kind, { namespace, name }: { namespace: string | undefined; name: string }, call: ToolCall): Promise<Members> {
+    const { group, resource } = kind.type;
+    call.about({ apiGroup: group, resource, namespace, name });
+    if (kind.isNamespaced && namespace === undefined)
+      throw badParameter('namespace', `is required: ${resource} are in namespaces`, 'FieldValueRequired');
+    if (group === 'auth.platform.io' && !openKinds.includes(resource)) throw holdsCredentials(resource);
+    return withoutSecrets({ kind: kind.kind, ...(await this.#of(kind, namespace, call).get(name, call.signal)) });
   }
 
-  /** Returns the answer to a read. @throws like `get` */
-  async json(
-    verb: 'get' | 'list',
-    path: string,
-    query: Readonly<Record<string, string>>,
-    { caller, signal }: ToolCall,
-    accept?: string,
-  ): Promise<unknown> {
-    const client = this.#apiServer.asCaller(caller);
-    try {
-      return await client.request({
-        call: `agents ${verb}`,
-        method: 'GET',
-        path,
-        query: new URLSearchParams(query),
-        ...(accept !== undefined && { accept }),
-        signal,
-      });
-    } catch (error) {
-      throw pageAsOutage(error);
-    }
+  /** Returns the answer to a list. @throws like `get` */
+  list(kind: Kind, namespace: string | undefined, options: Omit<ReadOptions, 'signal'>, call: ToolCall): Promise<unknown> {
+    return this.#of(kind, namespace, call).list({ ...options, signal: call.signal });
   }
 
   /** Returns the last bytes of a text, and whether it was longer. @throws like `get` */
-  async tail(
-    path: string,
-    query: Readonly<Record<string, string>>,
-    maxBytes: number,
-    { caller, signal }: ToolCall,
-  ): Promise<{ text: string; isCut: boolean }> {
-    const client = this.#apiServer.asCaller(caller);
-    const { body } = await client
-      .stream({ call: 'agents log', method: 'GET', path, query: new URLSearchParams(query), accept: '*/*', isLong: false, signal })
-      .catch((error: unknown) => {
-        throw pageAsOutage(error);
-      });
+  async tail({ kind, namespace, maxBytes, query, ...target }: TailQuery, call: ToolCall): Promise<{ text: string; isCut: boolean }> {
+    const options = { query: new URLSearchParams(query), accept: '*/*', signal: call.signal };
+    const { body } = await this.#of(kind, namespace, call).stream(target, options);
     let kept = Buffer.alloc(0);
     let isCut = false;
     for await (const chunk of body) {
@@ -79,6 +48,18 @@ export class ClusterReads {
     }
     return { text: kept.toString(), isCut };
   }
+
+  #of({ type, kind, isNamespaced }: Kind, namespace: string | undefined, { caller }: ToolCall): CallerResource {
+    const place = isNamespaced && namespace !== undefined ? { namespace } : {};
+    return new CallerResource(this.#apiServer.asCaller(caller), { type, kind, ...place });
+  }
+}
+
+interface TailQuery extends Required<Pick<ResourceTarget, 'name' | 'subresource'>> {
+  readonly kind: Kind;
+  readonly namespace: string;
+  readonly query: Readonly<Record<string, string>>;
+  readonly maxBytes: number;
 }
 
 function holdsCredentials(resource: string): StatusError {

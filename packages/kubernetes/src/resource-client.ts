@@ -8,6 +8,7 @@ import { listPages, type Selection } from './list-watch.ts';
 import type { ServiceClient } from './own-account.ts';
 import { definitionMissing, isNotInstalled, ownAccountRefused, whileInstalled } from './own-account.ts';
 import { isKubernetesObject, type KubernetesObject, type ResourceTarget, type ResourceType, resourcePath } from './resource.ts';
+import type { UpstreamResponse } from './transport.ts';
 import { isGone, isRefusal, pageAsOutage, UpstreamError } from './upstream-error.ts';
 
 const fieldManager = 'atrium';
@@ -34,6 +35,13 @@ export interface WriteOptions {
   isStrict?: boolean;
   /** Allows a retry after a lost connection. */
   isRepeatable?: boolean;
+}
+
+export interface ReadOptions {
+  signal: AbortSignal;
+  query?: URLSearchParams;
+  /** Media type of another form than objects, such as a table. */
+  accept?: string;
 }
 
 export interface DeletionOptions extends WriteOptions {
@@ -143,6 +151,21 @@ export class CallerResource extends ResourceClient {
   /** Gets an object. @throws UpstreamError in the words of the API server, also if the object does not exist; StatusError 503, 504 */
   async get(name: string, signal: AbortSignal): Promise<KubernetesObject> {
     return this.objectOf(await this.call('GET', 'get', { name }, signal));
+  }
+
+  /** Returns the answer to a list. @throws UpstreamError in the words of the API server; StatusError 503, 504 */
+  list({ signal, ...options }: ReadOptions): Promise<unknown> {
+    return this.call('GET', 'list', {}, signal, options);
+  }
+
+  /** Returns a subresource unread, such as a log. The caller has to read or destroy it. @throws like `list` */
+  stream({ name, subresource }: Required<Pick<ResourceTarget, 'name' | 'subresource'>>, options: ReadOptions): Promise<UpstreamResponse> {
+    const { type, namespace } = this.resource;
+    const path = resourcePath(type, { name, subresource, ...(namespace !== undefined && { namespace }) });
+    const call = `get ${type.resource}/${subresource}`;
+    return this.#client.stream({ ...options, call, method: 'GET', path, isLong: false }).catch((error: unknown) => {
+      throw pageAsOutage(error);
+    });
   }
 
   /** Creates an object. @throws UpstreamError in the words of the API server; StatusError 503, 504 */

@@ -1,4 +1,3 @@
-import { resourcePath } from '@atrium/kubernetes/resource.ts';
 import { reader } from '@atrium/objects/reader.ts';
 import { badParameter, qualified } from '@atrium/objects/status.ts';
 import { z } from 'zod';
@@ -6,7 +5,7 @@ import { rowsQuery } from '../../listed-resources/schema.ts';
 import type { ListsService } from '../../listed-resources/service.ts';
 import type { ClusterReads } from '../cluster.ts';
 import { cursor, limitOf, namespace, resource } from '../inputs.ts';
-import type { Kinds } from '../kinds.ts';
+import type { Kinds, ServedKind } from '../kinds.ts';
 import { type Tool, type ToolAnswer, type ToolCall, tool } from '../tool.ts';
 
 const input = z.strictObject({
@@ -96,23 +95,18 @@ const readTable = reader(
 );
 
 /** Lists as kubectl does, by the table of the API server. */
-async function tableOf(
-  reads: ClusterReads,
-  { type, isNamespaced }: Awaited<ReturnType<Kinds['get']>>,
-  asked: Input,
-  call: ToolCall,
-): Promise<ToolAnswer> {
+async function tableOf(reads: ClusterReads, kind: ServedKind, asked: Input, call: ToolCall): Promise<ToolAnswer> {
+  const { type } = kind;
   call.about({ apiGroup: type.group, resource: type.resource, namespace: asked.namespace });
   for (const field of ['filterBy', 'search', 'sortBy'] as const)
     if (asked[field] !== undefined)
       throw badParameter(field, `cannot be used for ${qualified(type)}: use labelSelector`, 'FieldValueForbidden');
-  const path = resourcePath(type, isNamespaced && asked.namespace !== undefined ? { namespace: asked.namespace } : {});
-  const query = {
+  const query = new URLSearchParams({
     limit: String(asked.limit),
     ...(asked.labelSelector !== undefined && { labelSelector: asked.labelSelector }),
     ...(asked.cursor !== undefined && { continue: asked.cursor }),
-  };
-  const { metadata, columnDefinitions = [], rows = [] } = readTable(await reads.json('list', path, query, call, accept));
+  });
+  const { metadata, columnDefinitions = [], rows = [] } = readTable(await reads.list(kind, asked.namespace, { query, accept }, call));
   const items = rows.map(({ cells, object }) => ({
     name: object?.metadata?.name,
     ...(object?.metadata?.namespace !== undefined && { namespace: object.metadata.namespace }),

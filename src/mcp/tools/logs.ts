@@ -1,10 +1,9 @@
-import { resourcePath } from '@atrium/kubernetes/resource.ts';
 import { z } from 'zod';
 import type { ClusterReads } from '../cluster.ts';
 import { name, namespace } from '../inputs.ts';
 import { type Tool, tool } from '../tool.ts';
 
-const pods = { group: '', version: 'v1', resource: 'pods' };
+const pods = { type: { group: '', version: 'v1', resource: 'pods' }, kind: 'Pod', isNamespaced: true };
 /** Bytes that the API server sends at most, and those of them that are kept: the newest. */
 const maxRead = 4 * 1024 * 1024;
 const maxKept = 36_000;
@@ -35,8 +34,8 @@ export const logsTool = (reads: ClusterReads): Tool =>
         ...(previous && { previous: 'true' }),
         ...(sinceSeconds !== undefined && { sinceSeconds: String(sinceSeconds) }),
       };
-      const path = resourcePath(pods, { namespace: of, name: pod, subresource: 'log' });
-      const { text, isCut } = await reads.tail(path, query, maxKept, call);
+      const log = { kind: pods, namespace: of, name: pod, subresource: 'log', query, maxBytes: maxKept };
+      const { text, isCut } = await reads.tail(log, call);
       const written = text.split('\n').filter((line, index, all) => line !== '' || index < all.length - 1);
       // The first line of a cut text has lost its begin.
       const shown = (isCut ? written.slice(1) : written).map(shortened);
