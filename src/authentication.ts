@@ -4,6 +4,7 @@ import type { Network } from '@atrium/http/outgoing.ts';
 import { IdentityCache } from '@atrium/kubernetes/identity.ts';
 import type { Base } from './base.ts';
 import { embeddedIssuerOf, identityURLOf, issuersOf } from './config/issuers.ts';
+import type { Config } from './config/schema.ts';
 import type { Brand } from './console/brand.ts';
 import { PasskeyLogin } from './factors/passkey-login.ts';
 import { Passkeys } from './factors/passkeys.ts';
@@ -91,7 +92,7 @@ export function createLogins(base: Base, { brand, translations, passwords, isOpe
           links,
           passkeys: passkeys && { passkeys, login: new PasskeyLogin(services, { passkeys, attempts, accounts }) },
           linkMail,
-          agents: config.features.mcp && embeddedIssuerOf(config) !== undefined ? agentSessions(() => sessions) : undefined,
+          agents: agentSessions(config, () => sessions),
           network,
           brand,
           translations,
@@ -111,10 +112,7 @@ export function createLogins(base: Base, { brand, translations, passwords, isOpe
         })
       : withoutSessions(services, identify);
   const people = withAccessTokens(sessions.authenticator, accessTokens?.judge, (bearer) => identities.identified(bearer));
-  const mcpAuthorization =
-    sessions.context &&
-    sessions.agents &&
-    createMcpAuthorization(sessions.context, { sessions: sessions.agents, open: identity?.openAgentToken });
+  const mcpAuthorization = createMcpAuthorization(sessions, identity);
   const callers = withAgents(people, mcpAuthorization?.tokens);
   const authenticator = config.kubernetes.viewAs === 'off' ? callers : withViewAs(callers, services);
   const tokenExchange =
@@ -147,8 +145,9 @@ export function createLogins(base: Base, { brand, translations, passwords, isOpe
   };
 }
 
-/** Sessions of agents, which the embedded issuer begins. They are created after the issuer. */
-function agentSessions(sessions: () => SessionsFeature): GrantSessions {
+/** Returns the sessions of agents, which the embedded issuer begins, and which are created after it. Undefined if no agent logs in there. */
+function agentSessions(config: Config, sessions: () => SessionsFeature): GrantSessions | undefined {
+  if (!config.features.mcp || embeddedIssuerOf(config) === undefined) return undefined;
   const agents = () => {
     const { agents: created } = sessions();
     if (created === undefined) throw new Error('no login is configured');

@@ -3,8 +3,7 @@ import type { Authenticator } from '@atrium/http/authenticator.ts';
 import type { Operation } from '@atrium/http/operation.ts';
 import type { Context } from 'koa';
 import { mcpPath, mcpResourceOf } from '../../config/mcp-resource.ts';
-import type { AgentSessions } from '../../sessions/agent-sessions.ts';
-import type { SessionContext } from '../../sessions/context.ts';
+import type { SessionsFeature } from '../../sessions/sessions.ts';
 import { AgentTokens, type OpenAgentToken } from './agent-tokens.ts';
 import { metadataOf, metadataURLOf } from './metadata.ts';
 import { metadataOperations } from './routes.ts';
@@ -14,19 +13,22 @@ export interface McpAuthorization {
   tokens: AgentTokens;
 }
 
-interface McpNeeds {
-  sessions: AgentSessions;
-  /** Opens a token of the embedded issuer. Undefined without that issuer. */
-  open: OpenAgentToken | undefined;
+/** Opens tokens of the embedded issuer. */
+interface EmbeddedIssuer {
+  openAgentToken: OpenAgentToken;
 }
 
-/** Returns undefined if the door is off. */
-export function createMcpAuthorization(context: SessionContext, needs: McpNeeds): McpAuthorization | undefined {
+/** @returns undefined if the door is off; @param embedded undefined without the embedded issuer */
+export function createMcpAuthorization(
+  { context, agents }: Pick<SessionsFeature, 'context' | 'agents'>,
+  embedded: EmbeddedIssuer | undefined,
+): McpAuthorization | undefined {
+  if (context === undefined || agents === undefined) return undefined;
   const resource = mcpResourceOf(context.config);
   if (resource === undefined) return undefined;
   return {
     operations: metadataOperations(metadataOf(resource, context.issuers)),
-    tokens: new AgentTokens(context, { ...needs, resource, metadataURL: metadataURLOf(resource) }),
+    tokens: new AgentTokens(context, { sessions: agents, open: embedded?.openAgentToken, resource, metadataURL: metadataURLOf(resource) }),
   };
 }
 
