@@ -36,7 +36,7 @@ const columns: Readonly<Record<string, (event: AuditEvent) => Cell>> = {
   requester: ({ access }) => access?.requester,
   role: ({ access, grant }) => access?.role ?? grant?.role,
   subjects: ({ grant }) => grant?.subjects.join(' '),
-  until: ({ access }) => access?.until,
+  until: ({ access, grant }) => access?.until ?? grant?.until,
   binding: ({ binding }) => binding,
   question: ({ question }) => question,
   sourceIPs: ({ sourceIPs }) => sourceIPs.join(' '),

@@ -9,6 +9,7 @@ export type AuditField =
   | 'members'
   | 'access'
   | 'binding'
+  | 'grant'
   | 'question'
   | 'agent'
   | 'workload';
@@ -146,7 +147,7 @@ export const auditEvents = {
     when: 'Members are added to a group or removed from it.',
     fields: [...byCaller, 'members'],
   },
-  UserBindingCreated: { action: 'create userbindings', when: 'A caller creates a UserBinding.', fields: byCaller },
+  UserBindingCreated: { action: 'create userbindings', when: 'A caller creates a UserBinding.', fields: [...byCaller, 'grant'] },
   UserBindingDeleted: { action: 'delete userbindings', when: 'A caller deletes a UserBinding.', fields: byCaller },
   AccessRequested: { action: 'create accessrequests', when: 'A user asks for a role for a while.', fields: [...byCaller, 'access'] },
   AccessDecided: {

@@ -39,6 +39,8 @@ interface AuditFields {
   members: MemberChange;
   /** Binding of a review, as `Kind/namespace/name`. */
   binding: string;
+  /** Role that a new UserBinding gives. */
+  grant: AuditGrant;
   /** Conditions of a question about the audit, as a query. */
   question: string;
   /** Call of a tool by the program that acts for the caller. */
@@ -62,12 +64,20 @@ export type AuditEvent = Partial<AuditOrigin & AuditFields> & { audit: AuditName
 /** Event with the fields that `audit-events.ts` declares for its name, and no others. */
 type DeclaredEvent<Name extends AuditName> = AuditEvent & { audit: Name } & { [Field in Exclude<AuditField, FieldOf<Name>>]?: never };
 
-type WriteField = 'target' | 'reason' | 'members' | 'access' | 'binding';
+type WriteField = 'target' | 'reason' | 'members' | 'access' | 'binding' | 'grant';
 
 /** A write by a caller, with the fields that its name allows. The request has the others. */
 type WriteEvent<Name extends WriteAuditName> = { audit: Name; code: number } & Partial<Pick<AuditFields, WriteField>> & {
     [Field in Exclude<WriteField, FieldOf<Name>>]?: never;
   };
+
+/** Role as `Kind/name`, and the first subjects and namespaces. */
+export interface AuditGrant {
+  role: string;
+  subjects: readonly string[];
+  namespaces?: readonly string[];
+  until?: string;
+}
 
 interface MemberChange {
   added: number;
@@ -132,6 +142,7 @@ export class Audit {
       members,
       access,
       binding,
+      grant,
       question,
       agent,
       workload,
@@ -155,6 +166,7 @@ export class Audit {
       members,
       access,
       binding,
+      grant,
       question,
       agent,
       workload,

@@ -20,7 +20,7 @@ export const storing =
 
 /** Returns the event as the audit store keeps it; undefined for an event that the store gets from another place. */
 function storedEvent(event: AuditEvent, { time, traceID }: Occasion): StoredEvent | undefined {
-  const { audit, actor, target, outcome, code, reason, issuer, members, access, source, userAgent, requestId, agent } = event;
+  const { audit, actor, target, outcome, code, reason, issuer, source, userAgent, requestId } = event;
   const { action }: { readonly when: string; readonly action?: AuditAction } = auditEvents[audit];
   if (action === undefined) return undefined;
   const [verb = '', path = ''] = action.split(' ');
@@ -46,18 +46,19 @@ function storedEvent(event: AuditEvent, { time, traceID }: Occasion): StoredEven
     ...(event.inSession !== undefined && { session: event.inSession }),
     ...(event.accessToken !== undefined && { accessToken: event.accessToken }),
     ...(issuer !== undefined && { issuer }),
-    ...(access && { access: storedAccess(access) }),
-    ...wordsOf(event),
-    ...(agent && { agent: { ...agent, objects: [...agent.objects] } }),
-    ...(members && { members: { ...members, names: [...members.names] } }),
+    ...ownMembers(event),
   };
 }
 
-/** Returns the texts that few events have. */
-const wordsOf = ({ binding, question, workload }: AuditEvent) => ({
+/** Returns the members that single actions have. */
+const ownMembers = ({ members, access, binding, grant, question, agent, workload }: AuditEvent): Partial<StoredEvent> => ({
+  ...(access && { access: storedAccess(access) }),
   ...(binding !== undefined && { binding }),
+  ...(grant && { grant: storedGrant(grant) }),
   ...(question !== undefined && { question }),
   ...(workload !== undefined && { workload }),
+  ...(agent && { agent: { ...agent, objects: [...agent.objects] } }),
+  ...(members && { members: { ...members, names: [...members.names] } }),
 });
 
 /** Returns the id with which the API server got the write of the event, or a new one. */
@@ -81,6 +82,12 @@ interface StoredIdentity {
   uid: string;
   groups?: readonly string[] | undefined;
 }
+
+const storedGrant = ({ subjects, namespaces, ...grant }: NonNullable<AuditEvent['grant']>): StoredEvent['grant'] => ({
+  ...grant,
+  subjects: [...subjects],
+  ...(namespaces && { namespaces: [...namespaces] }),
+});
 
 /** Returns a copy that a store may keep. */
 const storedAccess = ({ namespaces, ...access }: NonNullable<AuditEvent['access']>): StoredEvent['access'] => ({

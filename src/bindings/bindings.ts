@@ -52,7 +52,7 @@ export function createBindings(
       ...standardOperations(
         services,
         bindings,
-        bindingDefinition(services, bindings.cache),
+        bindingDefinition(services, bindings.cache, accounts),
         again && followedLists(services, bindings, collected, again),
       ),
       bindableRolesOperation(services),

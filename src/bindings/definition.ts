@@ -1,8 +1,10 @@
+import { timestamp } from '@atrium/kubernetes/clock.ts';
 import type { WatchCache } from '@atrium/kubernetes/watch/watch-cache.ts';
 import type { StandardResource } from '../collection/resource-declaration.ts';
 import { StandardWrites } from '../collection/standard-writes.ts';
 import type { Services } from '../services.ts';
-import { bindingProperties, type UserBindingRow } from './row.ts';
+import type { AccountLookup } from '../users/record/lookup.ts';
+import { bindingProperties, type UserBindingRow, userBindingRow } from './row.ts';
 import { bindingName, type NewBinding, userBindingKind, userBindingSchema } from './schema.ts';
 import { bindingStrategy } from './strategy.ts';
 
@@ -14,6 +16,7 @@ export const bindingWrites = (services: Services, cache: WatchCache<UserBindingR
 export const bindingDefinition = (
   services: Services,
   cache: WatchCache<UserBindingRow>,
+  accounts: Pick<AccountLookup, 'get'>,
 ): StandardResource<UserBindingRow, NewBinding, never> => ({
   kind: userBindingKind,
   path: '/auth/v2/userbindings',
@@ -36,6 +39,7 @@ export const bindingDefinition = (
       },
     },
     audit: 'UserBindingCreated',
+    grantOf: (object) => grantOf(userBindingRow(object), accounts),
   },
   delete: {
     summary: 'Deletes a UserBinding and its role bindings',
@@ -47,3 +51,17 @@ export const bindingDefinition = (
   },
   deleteMany: { summary: 'Deletes named or selected UserBindings', resultKind: 'UserBindingDeleteResult' },
 });
+
+/** Bound of the subjects and namespaces in an event. */
+const maxGranted = 16;
+
+/** Returns the role that a binding gives, with users by their names in Kubernetes. */
+function grantOf({ roleRef, subjects, namespaces, expiresAt }: UserBindingRow, accounts: Pick<AccountLookup, 'get'>) {
+  const nameOf = (name: string) => accounts.get(name)?.subjectName || accounts.get(name)?.email || name;
+  return {
+    role: `ClusterRole/${roleRef}`,
+    subjects: subjects.slice(0, maxGranted).map(({ kind, name }) => `${kind}/${kind === 'User' ? nameOf(name) : name}`),
+    ...(namespaces.length > 0 && { namespaces: namespaces.slice(0, maxGranted) }),
+    ...(expiresAt !== undefined && { until: timestamp(new Date(expiresAt)) }),
+  };
+}

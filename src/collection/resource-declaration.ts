@@ -10,6 +10,7 @@ import type { FindVisible, SelectVisible } from '@atrium/lists/visible-rows.ts';
 import type { describedPatch } from '@atrium/objects/json-patch.ts';
 import type { Context } from 'koa';
 import type { z } from 'zod';
+import type { AuditGrant } from '../audit/audit.ts';
 import type { WriteAuditName } from '../audit/audit-events.ts';
 import type { Patched, Strategy } from './standard-writes.ts';
 
@@ -83,7 +84,11 @@ export interface StandardResource<Row extends ServedRow, New, Patch extends Patc
   /** Undefined for a resource whose objects are not read one by one. */
   get?: Words & { find?: FindVisible };
   /** Undefined for a resource whose objects are created by another operation. */
-  create?: Words & { audit: WriteAuditName };
+  create?: Words & {
+    audit: WriteAuditName;
+    /** Returns the role that an object gives, for the audit trail. Default: none. */
+    grantOf?(object: KubernetesObject): AuditGrant;
+  };
   /** Undefined for a resource whose objects cannot be changed. */
   patch?: Words & { audit: WriteAuditName; example: Parameters<typeof describedPatch>[1][number]; keepSession?: KeepSession };
   /** Undefined for a resource whose objects are deleted by another operation. */

@@ -149,7 +149,7 @@ class StandardOperations<Row extends ServedRow, New, Patch extends Patched> {
     });
   }
 
-  create({ audit, ...words }: NonNullable<StandardResource<Row, New, Patch>['create']>): Operation {
+  create({ audit, grantOf, ...words }: NonNullable<StandardResource<Row, New, Patch>['create']>): Operation {
     const { ids, nouns, path, tag, strategy } = this.#resource;
     return operation({
       ...this.#words(words, {
@@ -170,7 +170,11 @@ class StandardOperations<Row extends ServedRow, New, Patch extends Patched> {
         const isDryRun = query.dryRun !== undefined;
         const written = await this.#writes.create({ body, isDryRun, fieldValidation: query.fieldValidation }, caller, signal);
         const { metadata } = written.object;
-        if (!isDryRun) this.#services.audit.recordWrite(ctx, caller, { audit, target: metadata, code: 201 });
+        if (!isDryRun)
+          this.#services.audit.recordWrite(ctx, caller, {
+            ...{ audit, target: metadata, code: 201 },
+            ...(grantOf && { grant: grantOf(written.object) }),
+          });
         ctx.status = 201;
         ctx.set('Location', `${this.#services.basePath}${path}/${metadata.name}`);
         this.#send(ctx, written);

@@ -29,7 +29,7 @@ interface Rule {
 const identity = ['apiVersion', 'kind', 'metadata.name', 'metadata.namespace', 'metadata.uid', 'metadata.resourceVersion'];
 /** Depth of the longest path of a rule. */
 const maxDepth = 6;
-/** Subjects of a binding that an event names. */
+/** Subjects and namespaces of a binding that an event names. */
 const maxSubjects = 16;
 
 const scaled = ['deployments.apps', 'statefulsets.apps', 'replicasets.apps', 'replicationcontrollers'];
@@ -115,7 +115,14 @@ function fieldsIn(value: unknown, path: Path = []): Field[] {
 
 const subject = z.object({ kind: z.string(), name: z.string(), namespace: z.string().optional() });
 const roleBinding = z.object({ roleRef: z.object({ kind: z.string(), name: z.string() }), subjects: z.array(subject).default([]) });
-const userBinding = z.object({ spec: z.object({ roleRef: z.string(), subjects: z.array(subject) }) });
+const userBinding = z.object({
+  spec: z.object({
+    roleRef: z.string(),
+    subjects: z.array(subject),
+    constraint: z.array(z.object({ namespace: z.string().optional() })).default([]),
+    expiresAt: z.string().optional(),
+  }),
+});
 
 function grantIn(body: unknown): Told {
   const [rbac, own] = [roleBinding.safeParse(body).data, userBinding.safeParse(body).data?.spec];
@@ -124,7 +131,11 @@ function grantIn(body: unknown): Told {
   const subjects = (rbac?.subjects ?? own?.subjects ?? [])
     .slice(0, maxSubjects)
     .map(({ kind, name, namespace }) => [kind, ...(namespace ? [namespace] : []), name].join('/'));
-  return { action: 'grant', grant: { role, subjects } };
+  const namespaces = own?.constraint.flatMap(({ namespace }) => namespace ?? []).slice(0, maxSubjects) ?? [];
+  return {
+    action: 'grant',
+    grant: { role, subjects, ...(namespaces.length > 0 && { namespaces }), ...(own?.expiresAt !== undefined && { until: own.expiresAt }) },
+  };
 }
 
 const certificateRequest = z.object({ status: z.object({ conditions: z.array(z.object({ type: z.string() })) }) });

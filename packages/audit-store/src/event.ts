@@ -11,6 +11,8 @@ const change = z.object({
 const grant = z.object({
   role: z.string().describe('Role or ClusterRole, as `Kind/name`.'),
   subjects: z.array(z.string()).describe('First 16 subjects, as `Kind/name` or `Kind/namespace/name`.'),
+  namespaces: z.array(z.string()).optional().describe('First 16 namespaces of a UserBinding that names namespaces.'),
+  until: z.string().optional().describe('End of the role, RFC 3339.'),
 });
 
 /** Digest of a recording, which the chain of events protects with the event. */

@@ -142,6 +142,18 @@ describe('events of writes', () => {
     }
   });
 
+  it('tell the namespaces and the end of a new UserBinding', () => {
+    const about = { verb: 'create', group: 'auth.platform.io', resource: 'userbindings', subresource: '' };
+    const told = (spec: object) =>
+      toldBy({ ...about, name: '', namespace: '', prefix: undefined }, 'application/json', {
+        spec: { roleRef: 'edit', subjects: [{ kind: 'Group', name: 'dev' }], ...spec },
+      });
+    const grant = { role: 'ClusterRole/edit', subjects: ['Group/dev'] };
+    expect(told({})).to.deep.equal({ action: 'grant', grant });
+    const bounded = { scope: 'namespace', constraint: [{ namespace: 'shop' }], expiresAt: '2035-01-12T12:00:00Z' };
+    expect(told(bounded)).to.deep.equal({ action: 'grant', grant: { ...grant, namespaces: ['shop'], until: bounded.expiresAt } });
+  });
+
   it('tell whether a certificate was approved or denied', () => {
     const about = { verb: 'update', group: 'certificates.k8s.io', resource: 'certificatesigningrequests', subresource: 'approval' };
     const told = (...types: string[]) =>

@@ -4,6 +4,7 @@ import type { Person } from '../../support/api-server.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { startServer } from '../../support/server.ts';
+import { aUser } from '../users/a-user.ts';
 import { aBinding, aNamespace, Bindings, clusterRoleBindingsPath, grantBinding, rbac, type UserBinding } from './support.ts';
 
 const path = '/auth/v2/userbindings';
@@ -64,6 +65,22 @@ describe('the operations of UserBindings', () => {
       await bindings.untilBound('made', ['User jane']);
       expect(audited('made')).to.have.lengthOf(1);
       expect(audited('made')[0]).to.include({ audit: 'UserBindingCreated', outcome: 'success', code: 201 });
+      expect(audited('made')[0]).to.deep.include({ grant: { role: 'ClusterRole/view', subjects: ['User/jane'] } });
+    });
+
+    it('names users, namespaces and the end of the role in its audit event', async () => {
+      const noa = aUser('noa@example.com');
+      const subjects = [{ kind: 'User', name: noa.metadata.name }];
+      await server.kubernetes.apply(noa, aBinding('known', { subjects }));
+      await bindings.untilBound('known', ['User noa@example.com']);
+      const bounded = {
+        ...{ subjects, roleRef: 'view', scope: 'namespace' },
+        ...{ constraint: [{ namespace: 'default' }], expiresAt: '2035-01-12T12:00:00+01:00' },
+      };
+      expect((await create({ metadata: { name: 'until' }, spec: bounded })).status).to.equal(201);
+      expect(audited('until')[0]).to.deep.include({
+        grant: { role: 'ClusterRole/view', subjects: ['User/noa@example.com'], namespaces: ['default'], until: '2035-01-12T11:00:00Z' },
+      });
     });
 
     it('makes up a name', async () => {

@@ -1,5 +1,6 @@
 /** History of an object: what was done to it through the service, by the console and by programs. */
 import { readFile } from 'node:fs/promises';
+import { recordName } from '@atrium/demo/objects.ts';
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import type { Request } from '../../service/access-requests/support.ts';
@@ -239,6 +240,19 @@ describe('the sentences of the page Activity', () => {
     await page.getByRole('combobox', { name: 'Action' }).selectOption('granted a role');
     await events().getByText('restarted').waitFor({ state: 'detached' });
     await events().getByText('admin@example.com gave testers the role view by RoleBinding testers in shop').waitFor();
+    const given = await fetch(`${demo.url}/auth/v2/userbindings`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${demo.person('admin').token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        metadata: { name: 'noa-edits' },
+        spec: {
+          ...{ subjects: [{ kind: 'User', name: recordName('nobody@example.com') }], roleRef: 'edit', scope: 'namespace' },
+          ...{ constraint: [{ namespace: 'shop' }], expiresAt: '2035-01-12T12:00:00Z' },
+        },
+      }),
+    });
+    expect(given.status).to.equal(201);
+    await events().getByText('admin@example.com gave nobody@example.com the role edit in shop until Jan 12, 2035').waitFor();
     await page.goto(`${demo.url}/activity`);
   });
 

@@ -2,7 +2,7 @@
 import { type ComponentChildren, Fragment } from 'preact';
 import { type Kind, kindId, pageOf } from '../../api/kinds';
 import { href } from '../../app/router';
-import { type Key, t } from '../../text/text';
+import { dateTime, type Key, t } from '../../text/text';
 import { type AuditEvent, actionOf, hadEffect, serviceActionOf, toldAction } from './actions';
 
 /** Begin and end of a place in a text. No text of a language has these characters. */
@@ -29,26 +29,14 @@ export function Sentence({ event, kinds, isAtObject = false }: SentenceProps) {
   const who = <Actor of={event} />;
   const what = <Target of={objectRef} user={event.objectUser} kinds={kinds} isAtObject={isAtObject} />;
   const told = serviceActionOf(event);
-  if (told !== undefined) {
-    const { requester, role } = event.access ?? {};
-    const { name, host, tool } = event.agent ?? {};
-    return textWith(`activity.service.${told}`, {
-      who,
-      what,
-      binding: <bdi>{nameIn(event.binding ?? '')}</bdi>,
-      requester: <bdi>{requester}</bdi>,
-      role: <bdi>{role}</bdi>,
-      agent: <bdi>{host ? `${name} (${host})` : name}</bdi>,
-      tool: <code>{tool}</code>,
-    });
-  }
+  if (told !== undefined) return textWith(`activity.service.${told}`, { who, what, ...wordsOf(event) });
   const done = toldAction(event);
   if (done === 'grant' && event.grant) {
-    const { role, subjects } = event.grant;
+    const { subjects } = event.grant;
     return textWith('activity.grant', {
       who,
       what,
-      role: <bdi>{nameIn(role)}</bdi>,
+      role: <Granted of={event.grant} />,
       subjects: <bdi>{subjects.map(nameIn).join(', ')}</bdi>,
     });
   }
@@ -61,6 +49,31 @@ export function Sentence({ event, kinds, isAtObject = false }: SentenceProps) {
   const { from, to } = changes.find(({ field }) => field === 'spec.replicas') ?? {};
   if (to === undefined) return textWith('activity.change', { who, what });
   return from === undefined ? textWith('activity.scaleTo', { who, what, to }) : textWith('activity.scale', { who, what, from, to });
+}
+
+/** Returns what the sentences about actions of the service name beside the user and the object. */
+function wordsOf({ access, agent, binding = '', event }: AuditEvent): Readonly<Record<string, ComponentChildren>> {
+  const { requester, role } = access ?? {};
+  const { name, host, tool } = agent ?? {};
+  return {
+    binding: <bdi>{nameIn(binding)}</bdi>,
+    requester: <bdi>{requester}</bdi>,
+    role: event === 'AccessGranted' && access ? <Granted of={access} /> : <bdi>{role}</bdi>,
+    agent: <bdi>{host ? `${name} (${host})` : name}</bdi>,
+    tool: <code>{tool}</code>,
+  };
+}
+
+interface Grant {
+  role: string;
+  namespaces?: readonly string[] | undefined;
+  until?: string | undefined;
+}
+
+/** A role with its namespaces and its end, such as "edit in shop until Nov 30, 2026, 12:00 PM". */
+function Granted({ of: { role, namespaces = [], until } }: { of: Grant }) {
+  const held = inNamespace(<bdi>{nameIn(role)}</bdi>, namespaces.length > 0 ? namespaces.join(', ') : undefined);
+  return until === undefined ? held : textWith('activity.until', { what: held, time: dateTime(until) });
 }
 
 /** Returns the name in `Kind/name` or `Kind/namespace/name`. */
