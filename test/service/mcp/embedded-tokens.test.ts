@@ -7,8 +7,8 @@ import { nameOf } from '../users/a-user.ts';
 import { AgentClient, tokensOf } from './agent.ts';
 
 const password = 'correct horse battery';
-const people = ['ada', 'bob', 'cleo', 'dora', 'emil'].map((name) => `${name}@example.com`);
-const [ada = '', bob = '', cleo = '', dora = '', emil = ''] = people;
+const people = ['ada', 'bob', 'cleo', 'dora', 'emil', 'fay'].map((name) => `${name}@example.com`);
+const [ada = '', bob = '', cleo = '', dora = '', emil = '', fay = ''] = people;
 const redirectURI = 'https://agent.example.com/callback';
 const mergePatch = { 'content-type': 'application/merge-patch+json' };
 
@@ -131,6 +131,22 @@ describe('an agent at the embedded issuer', () => {
     await patchUser(dora, { spec: { is_disabled: true } });
     for (const url of login.urls) await untilRefused(client, tokens.access_token, url);
     expect((await client.refresh(tokens.refresh_token)).body.error).to.equal('invalid_grant');
+  });
+
+  it('gets nothing from a page that was open while the logins of the person ended', async () => {
+    const client = agent();
+    const tokens = await client.tokens(fay, password);
+    const { browser, page } = await client.ask(fay, password);
+    const end = Math.floor(Date.now() / 1000) * 1000 + 1000;
+    await patchUser(fay, { status: { sessionsNotBefore: new Date(end).toISOString() } }, '/status');
+    await untilRefused(client, tokens.access_token);
+    await eventually(
+      async () => Date.now(),
+      (now) => now > end + 1000,
+    );
+    const answer = await browser.submit(page, {});
+    expect(answer.url.searchParams.has('code')).to.equal(false);
+    expect(answer.body).to.include('name="password"');
   });
 
   it('ends with the other logins of the person', async () => {
