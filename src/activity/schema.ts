@@ -1,5 +1,6 @@
 import { auditEvent } from '@atrium/audit-store/event.ts';
 import { wordsOf } from '@atrium/audit-store/further-values.ts';
+import { storeUsage } from '@atrium/audit-store/store.ts';
 import { wholeNumber } from '@atrium/http/input.ts';
 import { liveParameters } from '@atrium/lists/live-list-answer.ts';
 import { z } from 'zod';
@@ -178,6 +179,7 @@ export const auditStatus = z
     waiting: z.int().describe('Events in the memory of this replica that the store does not have yet.'),
     lost: z.int().describe('Events of this replica that could not be kept. With a spool the number survives a restart.'),
     lastLost: z.iso.datetime().optional().describe('Time of the last one since the start of this replica.'),
+    usage: storeUsage.optional().describe('Room of the store. Missing without a bound, and while the store does not answer.'),
   })
   .meta({
     id: 'AuditStatus',

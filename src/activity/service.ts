@@ -119,10 +119,11 @@ export class ActivityService {
 
   /** Returns the state of the events of this replica. @throws StatusError 403, 404, 503, 504 */
   async status(caller: Caller, signal: AbortSignal): Promise<AuditStatus> {
-    this.#kept();
+    const { store: asked } = this.#kept();
     await this.#access.require(caller, audits, signal);
     const { isRequired, isTaken, storeFailure, spoolFailure, waiting, lost, lastLost } = this.#intake?.state() ?? noState;
     const reason = storeFailure ?? spoolFailure;
+    const usage = storeFailure === undefined ? await this.#usageOf(asked, caller, signal) : undefined;
     return {
       apiVersion: 'auth.platform.io/v1',
       kind: 'AuditStatus',
@@ -133,7 +134,19 @@ export class ActivityService {
       waiting,
       lost,
       ...(lastLost && { lastLost: lastLost.toISOString() }),
+      ...(usage && { usage }),
     };
+  }
+
+  /** Returns the room of a store; undefined if it does not tell, as one of an earlier version. */
+  async #usageOf(store: AuditStore, caller: Caller, signal: AbortSignal): Promise<AuditStatus['usage']> {
+    try {
+      return await this.#turns.run(callerKey(caller), async () => store.usage?.(), signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#log.warn({ err: error }, 'the room of the audit store cannot be read');
+      return undefined;
+    }
   }
 
   /** Returns an event that the caller may see. @throws StatusError 404, 429, 503, 504 */

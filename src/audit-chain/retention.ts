@@ -1,6 +1,6 @@
 import type { AuditEvent } from '@atrium/audit-store/event.ts';
 import type { ExpiredRecording } from '@atrium/audit-store/recording.ts';
-import type { AuditDatabase, AuditRetention, Proposal } from '@atrium/audit-store/store.ts';
+import type { AuditDatabase, AuditRetention, Proposal, StoreUsage } from '@atrium/audit-store/store.ts';
 import type { Counter, Metrics } from '@atrium/http/telemetry/metrics.ts';
 import type { ServiceClient } from '@atrium/kubernetes/own-account.ts';
 import type { Logger } from 'pino';
@@ -67,6 +67,21 @@ export class Retention {
     if (maxSize === undefined || whenFull !== 'refuse' || (this.#bytes ?? 0) < nearlyFull * maxSize) return undefined;
     return `${this.#bytes} of ${maxSize} bytes are used; at the bound events are refused (auditStore.retention.maxSize)`;
   };
+
+  /** Returns the room of the store; undefined without a bound, or if the database does not tell its bytes. */
+  async usage(): Promise<StoreUsage | undefined> {
+    const { store, retention } = this.#options;
+    const { maxSize, whenFull } = retention;
+    if (maxSize === undefined) return undefined;
+    const bytes = await store.bytes();
+    if (bytes === undefined) return undefined;
+    this.#bytes = bytes;
+    const oldest = (await store.chain(0, 1)).events[0]?.event.requestReceivedTimestamp;
+    return {
+      ...{ bytes, maxBytes: maxSize, isNearlyFull: bytes >= nearlyFull * maxSize, whenFull },
+      ...(typeof oldest === 'string' && { oldest }),
+    };
+  }
 
   /** @throws Error if further events are refused */
   async requireRoom(): Promise<void> {

@@ -1,7 +1,7 @@
 import type { AuditEvent } from '@atrium/audit-store/event.ts';
 import { type RecordingStore, recordingPage, recordingParts } from '@atrium/audit-store/recording.ts';
-import { type AuditStore, auditCounts, auditPage, chainPart, proposal } from '@atrium/audit-store/store.ts';
-import { foundRecording, maxBodyBytes, maxEvents, recordingDone } from '@atrium/audit-store/wire.ts';
+import { type AuditStore, auditCounts, auditPage, chainPart, proposal, type StoreUsage } from '@atrium/audit-store/store.ts';
+import { foundRecording, foundUsage, maxBodyBytes, maxEvents, recordingDone } from '@atrium/audit-store/wire.ts';
 import { discard, TrustingAgent } from '@atrium/http/outgoing.ts';
 import { readSecretFile } from '@atrium/http/secret-file.ts';
 import { badRequest, serviceUnavailable, timedOut } from '@atrium/objects/status.ts';
@@ -63,6 +63,10 @@ export class RemoteStore implements AuditStore {
 
   propose(kept: readonly number[]): ReturnType<AuditStore['propose']> {
     return this.#ask('/v1/checkpoints', { kept }, proposal);
+  }
+
+  async usage(): Promise<StoreUsage | undefined> {
+    return (await this.#ask('/v1/usage', {}, foundUsage)).usage;
   }
 
   /** Returns the reason why the store does not answer a question, undefined if it does. */

@@ -14,11 +14,11 @@ export class ReportedStore implements AuditStore {
     delete: (...id) => this.#reported(this.#store.recordings.delete(...id)),
   };
   readonly #store: AuditDatabase;
-  readonly #retention: Pick<Retention, 'propose' | 'requireRoom'>;
+  readonly #retention: Pick<Retention, 'propose' | 'requireRoom' | 'usage'>;
   readonly #appended: Counter<'outcome'>;
   #failure: string | undefined;
 
-  constructor(store: AuditDatabase, retention: Pick<Retention, 'propose' | 'requireRoom'>, metrics: Metrics) {
+  constructor(store: AuditDatabase, retention: Pick<Retention, 'propose' | 'requireRoom' | 'usage'>, metrics: Metrics) {
     this.#store = store;
     this.#retention = retention;
     this.#appended = metrics.counter({
@@ -59,6 +59,10 @@ export class ReportedStore implements AuditStore {
 
   propose(kept: readonly number[]): ReturnType<AuditStore['propose']> {
     return this.#reported(this.#retention.propose(kept));
+  }
+
+  usage(): ReturnType<Retention['usage']> {
+    return this.#reported(this.#retention.usage());
   }
 
   stop(): Promise<void> {

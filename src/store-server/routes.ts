@@ -6,6 +6,7 @@ import {
   chainBody,
   countBody,
   foundRecording,
+  foundUsage,
   proposeBody,
   queryBody,
   recordingDone,
@@ -13,6 +14,7 @@ import {
   recordingQueryBody,
   recordingReadBody,
   recordingStepBody,
+  usageBody,
 } from '@atrium/audit-store/wire.ts';
 import { type Operation, operation } from '@atrium/http/operation.ts';
 import type { z } from 'zod';
@@ -68,6 +70,14 @@ export const storeOperations = (store: AuditStore, callers: StoreCallers): Opera
     body: proposeBody,
     answer: { description: 'Checkpoints to be signed and kept outside.', schema: proposal },
     ask: ({ kept }) => store.propose(kept),
+  }),
+  question(callers, {
+    id: 'ReadUsage',
+    paths: ['/v1/usage'],
+    summary: 'Returns the bytes in use, and their bound',
+    body: usageBody,
+    answer: { description: 'The room of the store, if it has a bound.', schema: foundUsage },
+    ask: async () => ({ usage: await store.usage?.() }),
   }),
   ...recordingOperations(store.recordings, callers),
 ];

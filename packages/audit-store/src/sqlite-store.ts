@@ -20,7 +20,7 @@ export type WorkerCall = ({ of: 'events'; method: EventMethod } | { of: 'recordi
   values: unknown[];
 };
 
-type EventMethod = Exclude<keyof AuditDatabase, 'recordings' | 'stop'>;
+type EventMethod = Exclude<keyof AuditDatabase, 'recordings' | 'stop' | 'usage'>;
 
 interface Pending {
   resolve(result: unknown): void;

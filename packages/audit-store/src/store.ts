@@ -107,6 +107,19 @@ export const proposal = z.object({
 
 export type Proposal = z.output<typeof proposal>;
 
+/** Room of a store with a bound of its bytes. */
+export const storeUsage = z.object({
+  bytes: z.int().describe('Bytes that the events and their index take.'),
+  maxBytes: z.int().describe('Bound of these bytes.'),
+  isNearlyFull: z.boolean().describe('True from nine tenths of the bound on.'),
+  whenFull: z
+    .enum(['removeOldest', 'refuse'])
+    .describe('`removeOldest`: the oldest events are removed at the bound. `refuse`: further events are refused.'),
+  oldest: z.iso.datetime().optional().describe('Time of the oldest event.'),
+});
+
+export type StoreUsage = z.output<typeof storeUsage>;
+
 export interface AuditStore {
   readonly recordings: RecordingStore;
   /** Resolves when all events are on disk. An event whose `auditID` is known is ignored, so that a batch can be sent again. */
@@ -123,6 +136,8 @@ export interface AuditStore {
    * @param kept numbers of the checkpoints that are kept outside; ignored if a newer one is known
    */
   propose(kept: readonly number[]): Promise<Proposal>;
+  /** Returns the room of the store; undefined without a bound. Missing for a store whose bound its owner knows. */
+  usage?(): Promise<StoreUsage | undefined>;
   stop(): Promise<void>;
 }
 

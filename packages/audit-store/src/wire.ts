@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { auditEvent } from './event.ts';
 import { recording, recordingFilter, recordingPlace, recordingStep } from './recording.ts';
-import { auditDimension, auditFilter, auditPlace } from './store.ts';
+import { auditDimension, auditFilter, auditPlace, storeUsage } from './store.ts';
 
 /** Events in one request. The reader of JSON bodies bounds names, values and signs, of which an event has some hundred. */
 export const maxEvents = 200;
@@ -25,6 +25,10 @@ export const countBody = z.strictObject({ filter: auditFilter, by: auditDimensio
 export const chainBody = z.strictObject({ after: z.int().min(0), limit: z.int().min(1).max(maxListed) });
 
 export const proposeBody = z.strictObject({ kept: z.array(z.int().min(1)).max(maxListed) });
+
+export const usageBody = z.strictObject({});
+
+export const foundUsage = z.object({ usage: storeUsage.optional() });
 
 export const recordingStepBody = recordingStep;
 

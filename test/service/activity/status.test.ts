@@ -10,6 +10,11 @@ async function withStore() {
   const auditStore = await SqliteStore.open(':memory:');
   const append = auditStore.append.bind(auditStore);
   let fault: Error | undefined;
+  const usage = {
+    ...({ bytes: 95, maxBytes: 100, isNearlyFull: true, whenFull: 'refuse' } as const),
+    oldest: '2026-01-12T10:00:00.000Z',
+  };
+  Object.assign(auditStore, { usage: async () => (fault === undefined ? usage : Promise.reject(fault)) });
   auditStore.append = async (events) => {
     if (fault !== undefined) throw fault;
     await append(events);
@@ -17,6 +22,7 @@ async function withStore() {
   const server = await startServer({ auditStore });
   return {
     ...server,
+    usage,
     /** Makes the store fail with an error, or answer again. */
     fail(error?: Error) {
       fault = error;
@@ -58,5 +64,12 @@ describe('GET /auth/v1/audit/status', () => {
     server.fail();
     expect(lost).to.be.greaterThan(0);
     expect(Number.isNaN(Date.parse(lastLost))).to.equal(false);
+  });
+
+  it('tells the room of the store, and none while the store does not tell it', async () => {
+    expect((await read()).usage).to.deep.equal(server.usage);
+    server.fail(new Error('no answer'));
+    expect(await read()).to.not.have.property('usage');
+    server.fail();
   });
 });

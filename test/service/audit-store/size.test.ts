@@ -1,4 +1,6 @@
+import type { StoreUsage } from '@atrium/audit-store/store.ts';
 import { expect } from 'chai';
+import { auditStatus } from '../../../src/activity/schema.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { withAuditStore } from './installation.ts';
@@ -72,6 +74,19 @@ describe('a store at its size', () => {
     expect(await refusing.metric('atrium_audit_store_removed_total')).to.equal(0);
     const page = await refusing.ask('/v1/queries', { filter: { resource: 'widgets' }, limit: 1 });
     expect(page.status).to.equal(200);
+  });
+
+  it('tells its bytes, their bound, what happens there, and the oldest event', async () => {
+    const { usage } = (await (await refusing.ask('/v1/usage', {})).json()) as { usage: StoreUsage };
+    expect(usage).to.include({ maxBytes: 1024 * 1024, isNearlyFull: true, whenFull: 'refuse' });
+    expect(usage.bytes).to.be.at.least(1024 * 1024);
+    const status = await eventually(
+      async () => auditStatus.parse(await (await removing.request('/auth/v1/audit/status', { as: 'admin' })).json()),
+      ({ store }) => store !== 'Unavailable',
+    );
+    expect(status.usage).to.include({ maxBytes: 1024 * 1024, whenFull: 'removeOldest' });
+    expect(status.usage?.bytes).to.be.greaterThan(0);
+    expect(Date.parse(status.usage?.oldest ?? '')).to.be.greaterThan(1_700_000_000_001);
   });
 
   it('removes the oldest recordings beyond their bound', async () => {

@@ -136,6 +136,7 @@ export function itServesStoreCalls(databaseSettings: () => Promise<object> = asy
     '/v1/counts': { filter: {}, by: 'verb' },
     '/v1/chain': { after: 0, limit: 1 },
     '/v1/checkpoints': { kept: [] },
+    '/v1/usage': {},
     '/v1/recordings': { recording, isNew: true },
     '/v1/recordings/list': { filter: {}, limit: 1 },
     '/v1/recordings/get': { id: 'r1' },

@@ -292,6 +292,18 @@ describe('the state of the audit on the page Activity', () => {
     await notice('2 events are lost').waitFor();
   });
 
+  it('tells how full the store is, also one that removes its oldest events', async () => {
+    const usage = { bytes: 95 * 2 ** 20, maxBytes: 100 * 2 ** 20, isNearlyFull: true, whenFull: 'refuse', oldest: '2026-01-12T10:00:00Z' };
+    const told = (text: string) => page.getByRole('status').filter({ hasText: text });
+    await open({ ...state, waiting: 0, lost: 0, usage });
+    await told('The audit store is nearly full: it uses 95 of 100 MiB.').waitFor();
+    await expectAccessible(page);
+    await open({ ...state, waiting: 0, lost: 0, usage: { ...usage, whenFull: 'removeOldest' } });
+    await told('At the limit the oldest events are removed, from Jan 12, 2026').waitFor();
+    await open({ ...state, waiting: 0, lost: 0, usage: { ...usage, isNearlyFull: false } });
+    expect(await told('95 of 100 MiB').count()).to.equal(0);
+  });
+
   it('says nothing while events are kept', async () => {
     await page.unroute(status);
     const answered = page.waitForResponse((response) => response.url().endsWith('/auth/v1/audit/status') && response.ok());
