@@ -70,7 +70,7 @@ export interface Door extends TestServer {
   connect(person: string): Promise<Client>;
   /** Calls a tool by the official client. */
   call(person: string, name: string, input?: Record<string, unknown>): Promise<Answer>;
-  post(person: string | undefined, body: unknown, headers?: Record<string, string>): Promise<Response>;
+  post(person: string | undefined, body: unknown, headers?: Record<string, string>, signal?: AbortSignal): Promise<Response>;
 }
 
 export async function startDoor(people: People, { config = {}, ...options }: ServerOptions = {}): Promise<Door> {
@@ -114,9 +114,10 @@ export async function startDoor(people: People, { config = {}, ...options }: Ser
       const parts = content.map(({ text }) => text);
       return { isError, note: content[0].text, data: structuredContent, parts, text: JSON.stringify(result) };
     },
-    post: (person, body, headers = {}) =>
+    post: (person, body, headers = {}, signal) =>
       fetch(doorURL, {
         method: 'POST',
+        ...(signal && { signal }),
         headers: {
           'Content-Type': 'application/json',
           Accept: 'application/json, text/event-stream',

@@ -1,12 +1,12 @@
 import { SqliteStore } from '@atrium/audit-store/sqlite-store.ts';
 import { expect } from 'chai';
-import { eventually, type Manifest, serviceNamespace } from '../../support/cluster-admin.ts';
-import { forSuite } from '../../support/for-suite.ts';
-import { aBinding, aNamespace, aRole, podRule } from '../access/objects.ts';
-import { AccessRequests, aPolicy, mergePatch, user } from '../access-requests/support.ts';
-import { applyKnown } from '../bindings/support.ts';
-import { aUser, nameOf } from '../users/a-user.ts';
-import { startDoor } from './support.ts';
+import { eventually, type Manifest, serviceNamespace } from '../../../support/cluster-admin.ts';
+import { forSuite } from '../../../support/for-suite.ts';
+import { aBinding, aNamespace, aRole, podRule } from '../../access/objects.ts';
+import { AccessRequests, aPolicy, mergePatch, user } from '../../access-requests/support.ts';
+import { applyKnown } from '../../bindings/support.ts';
+import { aUser, nameOf } from '../../users/a-user.ts';
+import { startDoor } from '../support.ts';
 
 const mail = 'alice@example.com';
 const alice = { user: nameOf(mail) };

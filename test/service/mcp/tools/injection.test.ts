@@ -1,9 +1,9 @@
 /** Texts that strangers write into the cluster for the model of an agent. */
 import { expect } from 'chai';
-import { eventually, type Manifest, serviceNamespace } from '../../support/cluster-admin.ts';
-import { forSuite } from '../../support/for-suite.ts';
-import { aBinding, aNamespace, aRole, podRule } from '../access/objects.ts';
-import { startDoor } from './support.ts';
+import { eventually, type Manifest, serviceNamespace } from '../../../support/cluster-admin.ts';
+import { forSuite } from '../../../support/for-suite.ts';
+import { aBinding, aNamespace, aRole, podRule } from '../../access/objects.ts';
+import { startDoor } from '../support.ts';
 
 /** Orders, forged frames of the protocol, forged words of ours, and texts with hidden characters. */
 const texts = [

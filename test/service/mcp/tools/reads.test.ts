@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { eventually, type Manifest, serviceNamespace } from '../../support/cluster-admin.ts';
-import { forSuite } from '../../support/for-suite.ts';
-import { aBinding, aNamespace, aRole, podRule } from '../access/objects.ts';
-import { startDoor } from './support.ts';
+import { eventually, type Manifest, serviceNamespace } from '../../../support/cluster-admin.ts';
+import { forSuite } from '../../../support/for-suite.ts';
+import { aBinding, aNamespace, aRole, podRule } from '../../access/objects.ts';
+import { startDoor } from '../support.ts';
 
 const hidden = 'hunter2-of-the-shop';
 const applied = 'kubectl.kubernetes.io/last-applied-configuration';
