@@ -27,6 +27,9 @@ const subject = (name: string, kind = 'User') => ({ kind, name });
 const condition = { type: 'Ready', status: 'True', lastTransitionTime: early, reason: 'Fine', message: '' };
 
 /** Every rule of docs/contract/resources.md, with accepted and refused objects. */
+const machine = { connector_type: 'machine', connector_id: 'machine', connector_name: 'Machine' };
+const trusted = { issuer: 'https://ci.example.com', audience: 'atrium', claims: { sub: 'repo:acme/*:ref:refs/heads/main' } };
+
 export const shippedVerdicts: Verdicts[] = [
   {
     plural: 'bindingreviews.auth.platform.io',
@@ -104,6 +107,20 @@ export const shippedVerdicts: Verdicts[] = [
         field: 'spec.ids[1]',
       },
       { what: 'anything in extra', spec: { extra: { any: { thing: [1] } } } },
+      { what: 'a machine user', spec: { ...machine, federation: [trusted] } },
+      { what: 'a machine user who trusts no token', spec: machine, field: 'spec', text: 'a user with federation' },
+      { what: 'trusted tokens of a person', spec: { federation: [trusted] }, field: 'spec', text: 'a user with federation' },
+      { what: 'an empty list of trusted tokens', spec: { ...machine, federation: [] }, field: 'spec.federation' },
+      {
+        what: 'a wildcard in a segment',
+        spec: { ...machine, federation: [{ ...trusted, claims: { sub: 'repo:acme/*-x' } }] },
+        field: 'spec.federation[0].claims.sub',
+      },
+      {
+        what: 'a token without claims',
+        spec: { ...machine, federation: [{ ...trusted, claims: {} }] },
+        field: 'spec.federation[0].claims',
+      },
       { what: 'extra that is no object', spec: { extra: 'text' }, field: 'spec.extra' },
       { what: 'text for a boolean', spec: { is_disabled: 'yes' }, field: 'spec.is_disabled' },
     ],
