@@ -183,7 +183,8 @@ describe('the exchange of a workload token', () => {
       subject_token_type: idToken,
       ...main,
     }).toString();
-    expect((await send(server, `${form}&client_id=off`)).body).to.include({ code: 400, error: 'invalid_request' });
+    for (const more of ['client_id=off', 'client_id=', 'other=1&other=2'])
+      expect((await send(server, `${form}&${more}`)).body, more).to.include({ code: 400, error: 'invalid_request' });
     expect((await send(server, `${form}&subject_token=${token()}`)).body).to.include({ code: 400, error: 'invalid_request' });
     expect((await send(server, '', `?${form}`)).body).to.include({ code: 400, error: 'invalid_request' });
     expect((await send(server, form, '?client_id=shop')).body).to.include({ code: 400, error: 'invalid_request' });
