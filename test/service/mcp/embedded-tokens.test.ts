@@ -119,8 +119,13 @@ describe('an agent at the embedded issuer', () => {
     const { items } = JSON.parse((await browser.get(`${login.url}/auth/v1/sessions`)).body);
     const [session] = items.filter(({ spec }: { spec: { agent?: object } }) => spec.agent !== undefined);
     expect(session.spec.agent).to.deep.equal({ client: 'helper', name: 'Helper', host: '' });
-    const path = `/apis/auth.platform.io/v1/namespaces/atrium-system/sessions/${session.metadata.name}`;
-    expect((await login.admin.call('DELETE', path)).status).to.equal(200);
+    const headers = {
+      cookie: browser.cookies.map(({ name, value }) => `${name}=${value}`).join('; '),
+      'sec-fetch-site': 'same-origin',
+    };
+    const path = `/auth/v1/sessions/${session.metadata.name}`;
+    expect((await login.request(path, { method: 'DELETE', headers })).status).to.equal(204);
+    expect(await client.isAccepted(tokens.access_token, login.urls[0])).to.equal(false);
     for (const url of login.urls) await untilRefused(client, tokens.access_token, url);
     expect((await client.refresh(tokens.refresh_token)).body.error).to.equal('invalid_grant');
   });
