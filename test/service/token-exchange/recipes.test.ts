@@ -39,7 +39,7 @@ describe('the recipes of pipelines', () => {
     ),
   );
 
-  it('GitHub Actions: the manifest of the page makes the user, and the form of the page gets its token', async () => {
+  it('gives GitHub Actions a token for the manifest and the form of the page', async () => {
     const user = manifest.parse(parse(blockWith('yaml', 'kind: User')));
     expect(user.metadata.name).to.equal(nameOf(user.spec.email));
     for (const entry of user.spec.federation) entry.issuer = provider.issuer;
@@ -54,14 +54,14 @@ describe('the recipes of pipelines', () => {
   });
 
   for (const [name, sub] of Object.entries(subjects))
-    it(`${name}: the subject of the page gets a token`, async () => {
+    it(`gives ${name} a token for the subject of the page`, async () => {
       expect(page).to.include(`\`${sub}\``);
       const given = await exchange(server, workloadToken(provider, { claims: { sub } }), { client_id: name.replace(' ', '-') });
       expect(given.status, JSON.stringify(given.body)).to.equal(200);
     });
 
   for (const at of ['GitHub Actions', 'GitLab'])
-    it(`${at}: the step sends the parameters of an exchange`, () => {
+    it(`sends the parameters of an exchange from ${at}`, () => {
       const section = page.slice(page.indexOf(`### ${at}`));
       const fields = [...section.slice(0, section.indexOf('\n### ', 4)).matchAll(/-d (\w+)=/g)].map(([, name]) => name);
       expect(fields).to.have.members(['grant_type', 'subject_token_type', 'subject_token', 'client_id']);
