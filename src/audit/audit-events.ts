@@ -178,7 +178,7 @@ export const auditEvents = {
   BreakGlassReviewed: { action: 'update accessrequests/review', when: 'An approver reviews break-glass.', fields: [...byCaller, 'access'] },
   BindingReviewed: {
     action: 'update bindingreviews/answers',
-    when: 'An owner keeps (`Kept`) or ends (`Ended`) a binding of a review, or the service ends it (`Unanswered`), without `actor`.',
+    when: 'An owner keeps (`Kept`), shortens (`Shortened`) or ends (`Ended`) a binding of a review, or the service ends it (`Unanswered`), without `actor`.',
     fields: [...byUser, 'code', 'binding'],
   },
   BindingReviewReminded: {

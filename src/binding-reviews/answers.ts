@@ -4,9 +4,11 @@ import { timestamp } from '@atrium/kubernetes/clock.ts';
 import { roleBindingOf } from '@atrium/kubernetes/rbac/role-bindings.ts';
 import { CallerResource } from '@atrium/kubernetes/resource-client.ts';
 import { retryOnConflict } from '@atrium/kubernetes/retry.ts';
-import { conflict, notFound, StatusError } from '@atrium/objects/status.ts';
+import { forbidden, invalidValue, required } from '@atrium/objects/field-error.ts';
+import { conflict, invalid, notFound, StatusError } from '@atrium/objects/status.ts';
 import { bindingWrites } from '../bindings/definition.ts';
 import { managedKind } from '../bindings/role-binding.ts';
+import { userBindingKind } from '../bindings/schema.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../step-up/sensitive-writes.ts';
 import type { ReviewContext } from './context.ts';
 import { type Answer, bindingReviewResource, maxAnswers, type NewAnswer, type ReviewRow } from './review.ts';
@@ -16,6 +18,11 @@ import { requireVisible, rightIn } from './strategy.ts';
 
 /** Each conflict is the answer of another owner, or a write of the leader. */
 const bounds = { attempts: 20, pauseMs: 50 };
+
+const decided = { Keep: 'Kept', Shorten: 'Shortened', End: 'Ended' } as const satisfies Record<NewAnswer['decision'], string>;
+
+/** Longest time that a shortened binding holds. */
+const maxShortenedMs = 366 * 86_400_000;
 
 interface Given {
   readonly name: string;
@@ -40,19 +47,22 @@ export async function answerReview(
   services.rbac.requireRecent();
   await context.reviews.lister.whenReady(signal);
   const row = await requireVisible(context, await readReview(context, name, signal), { name, caller }, signal);
+  const until = requireUntil(services.now(), body);
   const reviewed = await requireReviewed(context, row, body);
   const ownership = ownershipOf(context, reviewed.binding, caller);
-  if (body.decision === 'Keep') await requireKeeper(context, reviewed, { caller, ownership }, signal);
-  else await endBinding(context, reviewed, caller, signal);
+  if (body.decision === 'End') await endBinding(context, reviewed, caller, signal);
+  else await requireKeeper(context, reviewed, { caller, ownership }, signal);
+  if (until !== undefined) await shortenBinding(context, reviewed, { caller, until }, signal);
   const answer: Answer = {
-    ...{ name: body.name, version: body.version, decision: body.decision === 'Keep' ? 'Kept' : 'Ended' },
+    ...{ name: body.name, version: body.version, decision: decided[body.decision] },
     by: caller.identity.name,
     ...(ownership !== undefined && { isOwn: true }),
+    ...(until !== undefined && { until }),
     time: timestamp(services.now()),
   };
-  if (answer.decision === 'Ended') onAnswered(row, reviewed, answer);
+  if (answer.decision !== 'Kept') onAnswered(row, reviewed, answer);
   const written = await addAnswer(context, row, answer, signal);
-  if (answer.decision !== 'Ended') onAnswered(row, reviewed, answer);
+  if (answer.decision === 'Kept') onAnswered(row, reviewed, answer);
   return written;
 }
 
@@ -87,6 +97,38 @@ async function requireKeeper(
     });
   }
   requireRecentLogin('accessDecisions', caller, config.login.stepUp, now());
+}
+
+/** Returns the end of a binding that is shortened. @throws StatusError 422 */
+function requireUntil(now: Date, { name, decision, until }: NewAnswer): string | undefined {
+  const about = { group: bindingReviewResource.group, kind: 'BindingReview', name };
+  if (decision !== 'Shorten') {
+    if (until !== undefined) throw invalid(about, [forbidden('until', 'is the end of a binding that is shortened')]);
+    return undefined;
+  }
+  if (until === undefined) throw invalid(about, [required('until', 'is the end of the binding')]);
+  const ahead = Date.parse(until) - now.getTime();
+  if (ahead <= 0 || ahead > maxShortenedMs) throw invalid(about, [invalidValue('until', until, 'must be ahead, and by a year at most')]);
+  return timestamp(new Date(until));
+}
+
+/** Gives the UserBinding of a binding an end. @throws UpstreamError in the words of the API server; StatusError 409, 422 */
+async function shortenBinding(
+  { services, userBindings }: ReviewContext,
+  { binding: { namespace, name, userBinding } }: Reviewed,
+  { caller, until }: { caller: Caller; until: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const kind = managedKind(namespace);
+  if (userBinding === undefined || userBindings === undefined) {
+    const about = { group: kind.type.group, kind: kind.kind, name };
+    throw invalid(about, [forbidden('decision', 'only a UserBinding has an end: replace the binding by access requests')]);
+  }
+  const owner = userBindings.cache.get(userBinding);
+  if (owner === undefined) throw conflict(kind.type, name, bindingChanged);
+  const resource = new CallerResource(services.apiServer.asCaller(caller), userBindingKind);
+  // The uid is a precondition.
+  await resource.patch(userBinding, { metadata: { uid: owner.uid }, spec: { expiresAt: until } }, { signal });
 }
 
 /** Deletes the binding as the caller saw it, or its UserBinding. @throws UpstreamError in the words of the API server; StatusError */

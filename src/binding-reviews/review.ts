@@ -134,7 +134,13 @@ export const answerBody = z
   .strictObject({
     name: bindingName.describe('Name of a binding of the review.'),
     version: z.string().max(64, 'may not be longer than 64 characters').describe('`version` of the binding that the owner saw.'),
-    decision: z.enum(['Keep', 'End']).describe('`End` deletes the binding with the rights of the caller.'),
+    decision: z
+      .enum(['Keep', 'Shorten', 'End'])
+      .describe('With the rights of the caller, `End` deletes the binding, and `Shorten` gives its UserBinding an end.'),
+    until: z.iso
+      .datetime({ offset: true })
+      .optional()
+      .describe('End of a shortened binding, at most a year ahead. Only with `Shorten`, which requires it.'),
   })
   .meta({ examples: [{ name: 'dev-edit', version: 'q3Jm0aU1mJx1cM7v8q2e0w', decision: 'Keep' }] });
 export type NewAnswer = z.output<typeof answerBody>;

@@ -48,8 +48,8 @@ const answerOperation = (context: ReviewContext) =>
     method: 'POST',
     paths: ['/auth/v1/bindingreviews/:name/answers'],
     tag: reviewTag,
-    summary: 'Keeps or ends a binding of a review, with the rights of the caller',
-    description: 'The newest answer counts, until the binding changes. To keep a binding takes the right to update it.',
+    summary: 'Keeps, shortens or ends a binding of a review, with the rights of the caller',
+    description: 'The newest answer counts, until the binding changes. To keep or shorten a binding takes the right to update it.',
     credential: 'required',
     params: z.object({ name: reviewName }),
     body: answerBody,
@@ -58,6 +58,7 @@ const answerOperation = (context: ReviewContext) =>
       403: { description: 'RBAC denies it, the binding names the caller (`OwnBinding`), or the caller uses an access token.' },
       404: { description: 'The review or the binding does not exist, or the caller may not see it.' },
       409: { description: 'The binding has changed since the caller saw it, or another round has begun.' },
+      422: { description: 'The binding has no UserBinding, and so takes no end, or `until` is not within a year.' },
     },
     async handle({ ctx, caller, params: { name }, body, signal }) {
       const given = {

@@ -3,7 +3,7 @@ import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { startServer } from '../../support/server.ts';
 import { aBinding, aNamespace, aRole, bindingPath, podRule } from '../access/objects.ts';
-import { aBinding as aUserBinding, bindingsPath } from '../bindings/support.ts';
+import { aBinding as aUserBinding, bindingsPath, grantBinding } from '../bindings/support.ts';
 import { Reviews } from './support.ts';
 
 const ofShop = { subjects: [{ kind: 'User', name: 'jane' }], roleRef: 'view', scope: 'namespace', constraint: [{ namespace: 'shop' }] };
@@ -126,6 +126,40 @@ describe('a review of bindings', () => {
     expect(auditOf('BindingReviewed').at(-1)).to.deep.include({
       ...{ target: 'shop', reason: 'Ended', binding: 'RoleBinding/shop/leavers', code: 200 },
     });
+  });
+
+  it('shortens the UserBinding of a binding, and refuses an end for other bindings', async () => {
+    await grantBinding(server.kubernetes, ['view']);
+    await server.kubernetes.apply(
+      aBinding('owner-too', { role: 'binding-owner', to: 'User:manager', namespace: 'shop' }),
+      aUserBinding('shortened', ofShop),
+    );
+    const items = await eventually(
+      () => reviews.bindings('shop', 'alice'),
+      (found) => found.some(({ binding }) => binding.userBinding === 'shortened'),
+    );
+    const { binding, version } = items.find((item) => item.binding.userBinding === 'shortened') ?? expect.fail('no binding');
+    const until = new Date(Math.ceil(Date.now() / 1000) * 1000 + 86_400_000).toISOString().replace('.000Z', 'Z');
+    const given = { name: binding.name, version, decision: 'Shorten', until };
+    const tomorrow = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString();
+    const readers = await reviews.binding('shop', 'readers', 'alice');
+    const refused: [object, number][] = [
+      [{ ...given, until: undefined }, 422],
+      [{ ...given, until: tomorrow(-1) }, 422],
+      [{ ...given, until: tomorrow(400) }, 422],
+      [{ ...given, until: 'tomorrow' }, 400],
+      [{ ...given, decision: 'End' }, 422],
+      [{ ...given, name: 'readers', version: readers.version }, 422],
+    ];
+    for (const [body, code] of refused) expect((await reviews.answer('shop', body, 'manager')).status, JSON.stringify(body)).to.equal(code);
+    const stored = async () => (await server.kubernetes.call('GET', `${bindingsPath}/shortened`)).body as { spec: { expiresAt?: string } };
+    expect((await stored()).spec).not.to.have.property('expiresAt');
+    const { status, body } = await reviews.answer('shop', given, 'manager');
+    expect(status, JSON.stringify(body)).to.equal(200);
+    expect(body.status?.answers?.at(-1)).to.include({ decision: 'Shortened', by: 'manager', until });
+    expect((await stored()).spec.expiresAt).to.equal(until);
+    expect(auditOf('BindingReviewed').at(-1)).to.include({ reason: 'Shortened' });
+    await server.kubernetes.remove(`${bindingsPath}/shortened`);
   });
 
   it('reminds, and ends unanswered UserBindings of its namespace alone, once they are due', async () => {

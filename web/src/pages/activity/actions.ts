@@ -61,6 +61,7 @@ const ofService = [
   'BindingReviewReminded',
   'BindingReviewed.Ended',
   'BindingReviewed.Kept',
+  'BindingReviewed.Shortened',
   'BindingReviewed.Unanswered',
   'BreakGlassReviewed',
   'BreakGlassUsed',
