@@ -15,6 +15,8 @@ export const groupSize = 32;
 const groupBuckets = buckets * groupSize;
 /** Buckets that one step merges, so that a group is merged before the next one is full. */
 const bucketsAtOnce = buckets / groupSize;
+/** Rows that are read or made between two turns of the event loop, which a database without a thread of its own shares. */
+const rowsAtOnce = 8;
 
 type Segment = Pick<Tables['segments'], 'first' | 'last' | 'oldest' | 'newest'>;
 type Bounds = Pick<Tables['segments'], 'first' | 'last'>;
@@ -87,19 +89,25 @@ async function mergeBucket(db: Kysely<Tables>, { group, segments, bucket }: Merg
   const ofSegments = new Map(segments.map((segment) => [segment.first, segment]));
   const firsts = [...ofSegments.keys()];
   if (firsts.length === 0) return;
-  const rows = await db.selectFrom('postings').selectAll().where('segment', 'in', firsts).where('bucket', '=', bucket).execute();
   const merged = new Map<number, Map<number, number[]>>();
-  for (const { segment, postings } of rows.toSorted((one, other) => one.segment - other.segment))
-    for (const [key, posting] of postingsIn(postings)) {
-      const keys = getOrAdd(merged, groupBucket(key), () => new Map<number, number[]>());
-      const places = getOrAdd(keys, key, (): number[] => []);
-      for (const place of placesOf(posting, segmentForm(ofSegments.get(segment) ?? group))) places.push(segment - group.first + place);
-    }
-  const values = [...merged].map(([ofGroup, places]) => ({
-    ...{ segment: group.first, bucket: ofGroup },
-    postings: bucketOf(places, groupForm(group)),
-  }));
-  if (values.length > 0) await db.insertInto('postings').values(values).execute();
+  for (let from = 0; from < firsts.length; from += rowsAtOnce) {
+    const ofBucket = db.selectFrom('postings').selectAll().where('bucket', '=', bucket);
+    const rows = await ofBucket.where('segment', 'in', firsts.slice(from, from + rowsAtOnce)).execute();
+    for (const { segment, postings } of rows.toSorted((one, other) => one.segment - other.segment))
+      for (const [key, posting] of postingsIn(postings)) {
+        const keys = getOrAdd(merged, groupBucket(key), () => new Map<number, number[]>());
+        const places = getOrAdd(keys, key, (): number[] => []);
+        for (const place of placesOf(posting, segmentForm(ofSegments.get(segment) ?? group))) places.push(segment - group.first + place);
+      }
+  }
+  const all = [...merged];
+  for (let from = 0; from < all.length; from += rowsAtOnce) {
+    const values = all.slice(from, from + rowsAtOnce).map(([ofGroup, places]) => ({
+      ...{ segment: group.first, bucket: ofGroup },
+      postings: bucketOf(places, groupForm(group)),
+    }));
+    await db.insertInto('postings').values(values).execute();
+  }
   await db.deleteFrom('postings').where('segment', 'in', firsts).where('bucket', '=', bucket).execute();
 }
 
