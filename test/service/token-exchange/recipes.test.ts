@@ -46,7 +46,8 @@ describe('the recipes of pipelines', () => {
     await server.kubernetes.apply(user);
     const fields = [...blockWith('sh', '/oauth2/token').matchAll(/--data-urlencode (\w+)=(\S+)/g)];
     const token = workloadToken(provider, { claims: { sub: 'repo:acme/shop:ref:refs/heads/main' } });
-    const form = new URLSearchParams(fields.map(([, name = '', value = '']) => [name, value.replace('"$JOB_TOKEN"', token)]));
+    const form = new URLSearchParams();
+    for (const [, name = '', value = ''] of fields) form.set(name, value.replace('"$JOB_TOKEN"', token));
     expect([...form.keys()]).to.have.members(['grant_type', 'subject_token_type', 'subject_token', 'client_id']);
     const { status, body } = await send(server, form.toString());
     expect(status, JSON.stringify(body)).to.equal(200);
