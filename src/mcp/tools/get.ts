@@ -10,7 +10,7 @@ export const getTool = (kinds: Kinds, reads: ClusterReads): Tool =>
   tool({
     name: 'get',
     title: 'Get an object',
-    description: 'Gets an object as the API server has it. Secrets have keys and sizes in place of values. Use describe for its state.',
+    description: 'Gets an object as the API server has it, apart from Secrets. Use describe for its state.',
     operation: { id: 'GetKubernetes', usesKubernetes: true },
     isReadOnly: true,
     input: z.strictObject({
