@@ -15,6 +15,8 @@ const features = {
   userBindings: false,
   sessions: false,
   accessTokens: false,
+  tokenExchange: false,
+  mcp: false,
   kubeconfig: false,
   factors: false,
   kubernetesProxy: false,

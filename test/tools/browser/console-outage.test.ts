@@ -39,11 +39,15 @@ const ofBrowsers = /Failed to fetch|NetworkError|Load failed|dynamically importe
 
 const seen = z.object({ shape: z.array(z.string()), text: z.string(), skeletons: z.number() });
 
-/** Reads what a page has: its headings, terms and labels in order, and its tables. Columns depend on the room that they have. */
+/**
+ * Reads what a page has: its headings, terms and labels in order, and its tables. Columns depend on the room that they have, and a part that
+ * is loaded once it stays in view depends on the time.
+ */
 async function read(page: Page) {
   return seen.parse(
     await page.evaluate(`({
       shape: [...document.querySelectorAll('main :is(h1, h2, dt, label, tbody)')]
+        .filter((it) => !it.closest('[data-once-in-view]'))
         .map((it) => it.rows ? 'rows: ' + (it.rows.length > 0) : it.firstChild?.textContent ?? ''),
       text: document.body.innerText,
       skeletons: document.querySelectorAll('main .skeleton').length,
@@ -55,7 +59,10 @@ const strip = (page: Page) => page.getByRole('alert').filter({ hasText: 'The ser
 const isComplete = ({ shape, text, skeletons }: z.output<typeof seen>) =>
   skeletons === 0 && shape.length > 0 && !/cannot be reached|has not answered|…$/m.test(text);
 
-/** Waits for a complete page: the same in five reads, while no answer is missing. A page asks in steps: features, rights, objects. */
+/**
+ * Waits for a complete page: the same in twenty reads, while no answer is missing. A page asks in steps: features, rights, objects. A busy
+ * browser takes its time between an answer and the next question.
+ */
 async function complete(page: Page, front: Front): Promise<readonly string[]> {
   let [last, times] = ['', 0];
   const { shape } = await eventually(
@@ -64,7 +71,7 @@ async function complete(page: Page, front: Front): Promise<readonly string[]> {
       const text = now.shape.join();
       times = text === last && isComplete(now) && now.pending === 0 ? times + 1 : 0;
       last = text;
-      return times === 4;
+      return times === 19;
     },
   );
   return shape;

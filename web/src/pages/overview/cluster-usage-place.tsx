@@ -26,5 +26,9 @@ export function ClusterUsagePlace() {
     isSeen.value ? 'part/cluster-usage' : undefined,
     async () => (await Promise.all([import('../cluster/sections/usage-history/cluster-usage'), loadTexts('usage')]))[0],
   );
-  return <div ref={place}>{load.data.value && <load.data.value.ClusterUsage />}</div>;
+  return (
+    <div ref={place} data-once-in-view>
+      {load.data.value && <load.data.value.ClusterUsage />}
+    </div>
+  );
 }
