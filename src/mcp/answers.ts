@@ -4,7 +4,7 @@ import { isMembers } from '@atrium/objects/members.ts';
 import { type Status, StatusError } from '@atrium/objects/status.ts';
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { ToolAnswer } from './tool.ts';
-import { fitted, visible } from './untrusted.ts';
+import { shownWithin } from './untrusted.ts';
 
 /** Characters of the data of an answer: a model has to read them. */
 const maxLength = 48_000;
@@ -13,7 +13,7 @@ const cutNote = 'The answer was too long: `cut` names the parts that are left ou
 
 /** @param note fixed words, which hold no text of the cluster or of the caller */
 export function toolResult({ note, data }: ToolAnswer): CallToolResult {
-  const { value, cuts } = fitted(visible(data), maxLength);
+  const { value, cuts } = shownWithin(data, maxLength);
   const shown = { ...(isMembers(value) ? value : {}), ...(cuts.length > 0 && { cut: cuts }) };
   return resultWith(cuts.length > 0 ? `${note} ${cutNote}` : note, shown);
 }
@@ -21,7 +21,7 @@ export function toolResult({ note, data }: ToolAnswer): CallToolResult {
 export function toolFailure({ code, reason, message, details }: Status): CallToolResult {
   const causes = details?.causes?.map(({ reason: why, message: what, field }) => ({ reason: why, message: what, field }));
   const error = { code, reason, message, ...(causes && { causes }) };
-  const { value } = fitted(visible({ error }), maxLength);
+  const { value } = shownWithin({ error }, maxLength);
   return { ...resultWith(adviceOf(code, details?.causes?.[0]?.reason), isMembers(value) ? value : {}), isError: true };
 }
 

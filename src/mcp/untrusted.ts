@@ -19,15 +19,29 @@ const visibleText = (text: string): string =>
 const maxDepth = 64;
 const applied = 'kubectl.kubernetes.io/last-applied-configuration';
 
-/** Returns a copy of an answer with visible texts, without copies of whole objects that Kubernetes and kubectl keep in their metadata. */
-export function visible(value: unknown, depth = 0): unknown {
-  if (typeof value === 'string') return visibleText(value);
+/** Returns a copy of an answer, without copies of whole objects that Kubernetes and kubectl keep in their metadata. */
+function withoutCopies(value: unknown, depth = 0): unknown {
   if (typeof value === 'bigint') return String(value);
   if (typeof value !== 'object' || value === null) return value;
   if (depth >= maxDepth) return '…';
-  if (Array.isArray(value)) return value.map((item) => visible(item, depth + 1));
+  if (Array.isArray(value)) return value.map((item) => withoutCopies(item, depth + 1));
   const shown = Object.entries(value).filter(([key, member]) => key !== 'managedFields' && key !== applied && member !== undefined);
-  return Object.fromEntries(shown.map(([key, member]) => [visibleText(key), visible(member, depth + 1)]));
+  return Object.fromEntries(shown.map(([key, member]) => [key, withoutCopies(member, depth + 1)]));
+}
+
+/** Returns a copy of an answer with visible texts. */
+function visible(value: unknown): unknown {
+  if (typeof value === 'string') return visibleText(value);
+  if (Array.isArray(value)) return value.map(visible);
+  return isMembers(value) ? Object.fromEntries(Object.entries(value).map(([key, member]) => [visibleText(key), visible(member)])) : value;
+}
+
+/** Returns an answer with visible texts within a number of characters, and the parts that were left out. */
+export function shownWithin(value: unknown, maxLength: number): { value: unknown; cuts: readonly Cut[] } {
+  const cut = fitted(withoutCopies(value), maxLength);
+  // Escapes are longer than their characters. A mebibyte of these, escaped before the first cut, would hold the event loop.
+  const escaped = fitted(visible(cut.value), maxLength);
+  return { value: escaped.value, cuts: [...cut.cuts, ...escaped.cuts].slice(0, maxCuts) };
 }
 
 const bytesOf = (base64: unknown): number => Buffer.byteLength(textOf(base64), 'base64');
@@ -52,10 +66,9 @@ const lengthOf = (value: unknown): number => JSON.stringify(value)?.length ?? 0;
 const maxCuts = 20;
 
 /** Returns the answer within a number of characters, and the parts that were left out. Each member has an equal share. */
-export function fitted(value: unknown, maxLength: number): { value: unknown; cuts: readonly Cut[] } {
+function fitted(value: unknown, maxLength: number): { value: unknown; cuts: readonly Cut[] } {
   const cuts: Cut[] = [];
-  const fitting = fitPart(value, maxLength, '', cuts);
-  return { value: fitting, cuts: cuts.slice(0, maxCuts) };
+  return { value: fitPart(value, maxLength, '', cuts), cuts };
 }
 
 function fitPart(value: unknown, room: number, path: string, cuts: Cut[]): unknown {
@@ -66,9 +79,13 @@ function fitPart(value: unknown, room: number, path: string, cuts: Cut[]): unkno
 }
 
 function fitText(text: string, room: number, path: string, cuts: Cut[]): string {
-  const kept = text.slice(0, Math.max(0, room - 3)).toWellFormed();
+  const most = Math.max(0, room - 3);
+  let kept = text.slice(0, most);
+  // Quotes, backslashes and line feeds are two characters in JSON.
+  for (let length = lengthOf(kept); length > room && kept !== ''; length = lengthOf(kept))
+    kept = kept.slice(0, Math.floor((kept.length * most) / length));
   cuts.push({ path, left: text.length - kept.length, unit: 'characters' });
-  return `${kept}…`;
+  return `${kept.toWellFormed()}…`;
 }
 
 function fitItems(items: readonly unknown[], room: number, path: string, cuts: Cut[]): unknown[] {
@@ -87,8 +104,9 @@ function fitItems(items: readonly unknown[], room: number, path: string, cuts: C
 function fitMembers(members: Members, room: number, path: string, cuts: Cut[]): Members {
   const fitting = new Map<string, unknown>();
   let left = room;
-  const smallestFirst = Object.entries(members).toSorted(([, one], [, other]) => lengthOf(one) - lengthOf(other));
-  for (const [index, [key, member]] of smallestFirst.entries()) {
+  const measured = Object.entries(members).map(([key, member]) => ({ key, member, length: lengthOf(member) }));
+  const smallestFirst = measured.toSorted((one, other) => one.length - other.length);
+  for (const [index, { key, member }] of smallestFirst.entries()) {
     const share = Math.floor(left / (smallestFirst.length - index)) - key.length - 4;
     if (share <= 0) continue;
     const shown = fitPart(member, share, path === '' ? key : `${path}.${key}`, cuts);

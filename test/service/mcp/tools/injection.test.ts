@@ -62,6 +62,9 @@ const anEvent = (message: string, index: number): Manifest => ({
   count: 1,
 });
 
+/** Almost a mebibyte, the most that a ConfigMap holds. */
+const hiddenCount = 300_000;
+
 const objects: readonly Manifest[] = [
   aNamespace('shop'),
   {
@@ -74,6 +77,7 @@ const objects: readonly Manifest[] = [
     },
     data: Object.fromEntries(texts.map((text, index) => [`text-${index}`, text])),
   },
+  { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'hidden', namespace: 'shop' }, data: { text: '\u202e'.repeat(hiddenCount) } },
   ...texts.map(anEvent),
   aRole('lists-of-configmaps', [podRule(['list', 'watch'], { resources: ['configmaps'] })]),
   aBinding('lists-of-configmaps', { role: 'lists-of-configmaps', to: `ServiceAccount:${serviceNamespace}/atrium` }),
@@ -142,6 +146,19 @@ describe('forty texts for the model of an agent', () => {
     expect(shown['text-19']).to.equal('abc\\u202edcba');
     expect(shown['text-31']).to.equal('tags\\u{e0049}\\u{e0067}\\u{e006e}\\u{e006f}\\u{e0072}\\u{e0065}');
     expect(Object.keys(shown)).to.have.length(40);
+  });
+
+  it('fill no answer with escapes, and the cut is named', async () => {
+    const { note, data } = await door.call('alice', 'get', { resource: 'configmaps', namespace: 'shop', name: 'hidden' });
+    expect(JSON.stringify(data).length).to.be.below(50_000);
+    const { text } = (data.object as { data: { text: string } }).data;
+    expect(text)
+      .to.match(/^(?:\\u202e)+/)
+      .and.to.match(/…$/);
+    const [cut] = data.cut as { path: string; left: number; unit: string }[];
+    expect(cut).to.include({ path: 'object.data.text', unit: 'characters' });
+    expect(cut?.left).to.be.within(hiddenCount - 48_000, hiddenCount);
+    expect(note).to.include('The answer was too long');
   });
 
   it('are named as untrusted in the instructions, which are the same for each user', async () => {
