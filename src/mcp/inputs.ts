@@ -23,6 +23,14 @@ export const limitOf = (max: number, standard: number) =>
   z.int().min(1).max(max).default(standard).describe(`Maximum number of items, 1 to ${max}.`);
 
 export const cursor = z.string().min(1).max(4096).optional().describe('`cursor` of the answer before, for the next items.');
+
+/** An object that a call is about. */
+export const object = {
+  resource,
+  namespace: namespace.optional().describe('Namespace of the object. Required for a kind with namespaces.'),
+  name,
+};
+
 /** A question about a right. */
 export const question = {
   verb: segment.describe('Verb of RBAC: `get`, `list`, `create`, `delete`, …'),

@@ -3,6 +3,7 @@ import { type Operation, operation, type Preparation } from '@atrium/http/operat
 import { StatusError, unauthorized } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
+import { mcpPath } from '../config/mcp-resource.ts';
 import type { Services } from '../services.ts';
 import type { Door } from './door.ts';
 
@@ -17,7 +18,7 @@ export const mcpOperations = ({ config: { server } }: Services, door: () => Prom
   operation({
     id: 'CallAgentTools',
     method: 'POST',
-    paths: ['/mcp'],
+    paths: [mcpPath],
     tag: 'agents',
     summary: 'Answers a message of an agent (Model Context Protocol)',
     description:

@@ -5,6 +5,7 @@ import { actorOf, type Caller, type Viewing } from '@atrium/http/caller.ts';
 import { requireScope } from '@atrium/http/scope.ts';
 import { requestBody } from '@atrium/http/slow-clients.ts';
 import { viewWriteHeader, viewWriteOf } from '@atrium/http/view-headers.ts';
+import { runningSubresources } from '@atrium/kubernetes/opened-connection.ts';
 import type { PassedCall } from '@atrium/kubernetes/passage.ts';
 import { accessOf, type Target, type TargetResource } from '@atrium/kubernetes/request-target.ts';
 import { badRequest, StatusError, unknownPath } from '@atrium/objects/status.ts';
@@ -71,10 +72,8 @@ function checkProxy({ upgrade }: Target, { session }: Caller, { subresources }: 
   if (upgrade !== undefined) throw refused('ProxySubresource', 'the subresource proxy opens no connection in another protocol');
 }
 
-/** Subresources that run something, whatever the method is. */
-const running = ['exec', 'attach', 'portforward', 'proxy'];
-
-const isRunning = ({ resource }: Target): boolean => running.includes(resource?.subresource ?? '') || resource?.prefix === 'proxy';
+const isRunning = ({ resource }: Target): boolean =>
+  runningSubresources.includes(resource?.subresource ?? '') || resource?.prefix === 'proxy';
 
 export const isRead = (method: string, target: Target): boolean =>
   target.upgrade === undefined &&

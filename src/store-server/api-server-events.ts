@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import type { AuditEvent } from '@atrium/audit-store/event.ts';
 import type { ApiServerEvent } from '@atrium/audit-store/store.ts';
 import { doorIDOf } from '@atrium/kubernetes/audit-id.ts';
-import { connectionOf } from '@atrium/kubernetes/opened-connection.ts';
+import { connectionOf, runningSubresources } from '@atrium/kubernetes/opened-connection.ts';
 import { isTrue } from '@atrium/kubernetes/request-target.ts';
 import { localCluster } from '@atrium/objects/object-schemas.ts';
 import { z } from 'zod';
@@ -54,12 +54,11 @@ export const keptEvents = (events: readonly ReceivedEvent[]): ApiServerEvent[] =
 
 const lastStages = ['ResponseComplete', 'Panic'];
 const reads = ['get', 'list', 'watch'];
-const connecting = ['exec', 'attach', 'portforward', 'proxy'];
 
 function isKept({ stage, verb, user, objectRef }: ReceivedEvent): boolean {
   const { apiGroup, resource, subresource = '' } = objectRef ?? {};
   if (resource === undefined || !lastStages.includes(stage)) return false;
-  if (reads.includes(verb)) return connecting.includes(subresource) || (apiGroup === '' && resource === 'secrets');
+  if (reads.includes(verb)) return runningSubresources.includes(subresource) || (apiGroup === '' && resource === 'secrets');
   const isReview = resource.endsWith('reviews') && (apiGroup === 'authentication.k8s.io' || apiGroup === 'authorization.k8s.io');
   // Parts of the cluster renew their Leases each few seconds.
   const isRenewal = resource === 'leases' && user.username?.startsWith('system:') === true;

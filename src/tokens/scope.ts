@@ -1,6 +1,8 @@
 /** Scopes of access tokens: the part of the owner's rights that a token has. They narrow, and never widen. */
 import type { TokenScope, ViewedAccess } from '@atrium/http/caller.ts';
 import { within } from '@atrium/http/client-address.ts';
+import { discoveryPaths } from '@atrium/http/scope.ts';
+import { runningSubresources } from '@atrium/kubernetes/opened-connection.ts';
 import { policyRules, ruleAllows } from '@atrium/kubernetes/rbac/rules.ts';
 import { z } from 'zod';
 import { addressOrRange } from '../config/formats.ts';
@@ -68,11 +70,6 @@ export const canonicalScope = ({ rules, namespaces, operations, networks }: Give
     }),
   );
 
-/** Subresources that run something in a container or reach a port. A WebSocket opens them by GET, which RBAC takes for `get`. */
-const running = ['exec', 'attach', 'portforward', 'proxy'];
-/** Paths of the roles `system:discovery` and `system:public-info-viewer`, which programs ask for before each request. */
-const discovery = /^\/(?:api|apis|openapi|version)(?:\/|$)/;
-
 /** Scope of a token, which doors compare with requests. */
 export class AccessTokenScope implements TokenScope {
   readonly #given: GivenScope;
@@ -96,11 +93,11 @@ export class AccessTokenScope implements TokenScope {
   }
 
   permits(access: ViewedAccess): boolean {
-    if ('path' in access) return discovery.test(access.path) ? access.verb === 'get' : this.#permitsPath(access);
+    if ('path' in access) return discoveryPaths.test(access.path) ? access.verb === 'get' : this.#permitsPath(access);
     const { group, resource, namespace = '', subresource = '', name = '' } = access;
     if (access.verb === 'create' && group === 'authentication.k8s.io' && resource === 'selfsubjectreviews') return true;
     if (this.#given.namespaces?.includes(namespace) === false) return false;
-    const verb = running.includes(subresource) ? 'create' : access.verb;
+    const verb = runningSubresources.includes(subresource) ? 'create' : access.verb;
     return this.#rules?.some((each) => ruleAllows(each, { verb, group, resource, subresource, namespace, name })) ?? true;
   }
 

@@ -5,6 +5,7 @@ import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { createSecureContext, getCACertificates, type SecureContext, type SecureVersion } from 'node:tls';
 import { LRUCache } from 'lru-cache';
 import { Agent, type Dispatcher } from 'undici';
+import { within } from './client-address.ts';
 import { atMost } from './limits/bounded-cache.ts';
 
 /** Keyed by the oldest TLS version and the text of the file. Issuers of an installation mostly have one authority. */
@@ -140,34 +141,29 @@ export const clusterNetwork: Network = {
   isRefused: (address) => refused.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4'),
 };
 
-const notPublic = new BlockList();
-for (const [network, prefix] of [
-  ['10.0.0.0', 8],
-  ['100.64.0.0', 10],
-  ['172.16.0.0', 12],
-  ['192.0.0.0', 24],
-  ['192.0.2.0', 24],
-  ['192.88.99.0', 24],
-  ['192.168.0.0', 16],
-  ['198.18.0.0', 15],
-  ['198.51.100.0', 24],
-  ['203.0.113.0', 24],
-] as const)
-  notPublic.addSubnet(network, prefix, 'ipv4');
-for (const [network, prefix] of [
-  ['64:ff9b:1::', 48],
-  ['100::', 64],
-  ['2001::', 23],
-  ['2001:db8::', 32],
-  ['fc00::', 7],
-  ['fec0::', 10],
-] as const)
-  notPublic.addSubnet(network, prefix, 'ipv6');
+const isNotPublic = within([
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.88.99.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '64:ff9b:1::/48',
+  '100::/64',
+  '2001::/23',
+  '2001:db8::/32',
+  'fc00::/7',
+  'fec0::/10',
+]);
 
 /** Also refuses addresses that are not globally reachable (RFC 6890), such as those of the cluster. For addresses that strangers choose. */
 export const publicNetwork: Network = {
   resolve: clusterNetwork.resolve,
-  isRefused: (address) => clusterNetwork.isRefused(address) || notPublic.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4'),
+  isRefused: (address) => clusterNetwork.isRefused(address) || isNotPublic(address),
 };
 
 /** Returns a `lookup` whose connections use the addresses of the function, so that DNS rebinding has no effect. */

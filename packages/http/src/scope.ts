@@ -1,6 +1,9 @@
 import { StatusError } from '@atrium/objects/status.ts';
 import type { TokenScope, ViewedAccess } from './caller.ts';
 
+/** Paths of the roles `system:discovery` and `system:public-info-viewer`, which programs ask for before each request. */
+export const discoveryPaths = /^\/(?:api|apis|openapi|version)(?:\/|$)/;
+
 /** Returns the refusal for a request that the scope of an access token does not have. @param what an operation id, or words for an access */
 export function outsideScope(what: string): StatusError {
   const message = `the scope of the access token does not have ${what}: use a token whose scope has it, or log in`;

@@ -3,6 +3,12 @@ import { isTrue } from './request-target.ts';
 const [maxWords, maxWordLength] = [32, 256];
 const connects = ['exec', 'attach', 'portforward'];
 
+/**
+ * Subresources that run something in a container or reach a port, whatever the method is: a WebSocket opens them by GET, which RBAC takes
+ * for `get`.
+ */
+export const runningSubresources: readonly string[] = [...connects, 'proxy'];
+
 /** Parameters of a connection to a container or port. */
 export interface OpenedConnection {
   container?: string;

@@ -5,7 +5,7 @@ import { StatusError } from '@atrium/objects/status.ts';
 import { z } from 'zod';
 import type { ClusterReads } from '../cluster.ts';
 import { readClusterEvents } from '../cluster-events.ts';
-import { name, namespace, resource } from '../inputs.ts';
+import { object as objectInput } from '../inputs.ts';
 import type { Kinds } from '../kinds.ts';
 import { type Tool, type ToolCall, tool } from '../tool.ts';
 import { conditionsOf } from '../untrusted.ts';
@@ -21,9 +21,7 @@ export const describeTool = (kinds: Kinds, reads: ClusterReads): Tool =>
     operation: { id: 'GetKubernetes', usesKubernetes: true },
     isReadOnly: true,
     input: z.strictObject({
-      resource,
-      namespace: namespace.optional().describe('Namespace of the object. Required for a kind with namespaces.'),
-      name,
+      ...objectInput,
     }),
     async run({ resource: text, namespace: of, name: called }, call) {
       const kind = await kinds.get(text, call);

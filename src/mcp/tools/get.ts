@@ -1,7 +1,7 @@
 import { StatusError } from '@atrium/objects/status.ts';
 import { z } from 'zod';
 import type { ClusterReads } from '../cluster.ts';
-import { name, namespace, resource } from '../inputs.ts';
+import { object as objectInput } from '../inputs.ts';
 import type { Kinds } from '../kinds.ts';
 import { type Tool, tool } from '../tool.ts';
 import { partAt } from '../untrusted.ts';
@@ -14,9 +14,7 @@ export const getTool = (kinds: Kinds, reads: ClusterReads): Tool =>
     operation: { id: 'GetKubernetes', usesKubernetes: true },
     isReadOnly: true,
     input: z.strictObject({
-      resource,
-      namespace: namespace.optional().describe('Namespace of the object. Required for a kind with namespaces.'),
-      name,
+      ...objectInput,
       path: z.string().min(1).max(512).optional().describe('Part of the object, such as `spec.template.spec.containers[0]`. Default: all.'),
     }),
     async run({ resource: text, namespace: of, name: called, path }, call) {
