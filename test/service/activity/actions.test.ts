@@ -1,7 +1,7 @@
 import { SqliteStore } from '@atrium/audit-store/sqlite-store.ts';
 import { expect } from 'chai';
 import { type AuditEventList, auditEventList } from '../../../src/activity/schema.ts';
-import { toldBy } from '../../../src/proxy/written-action.ts';
+import { toldBy } from '../../../src/audit/written-action.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { startServer } from '../../support/server.ts';
@@ -145,7 +145,7 @@ describe('events of writes', () => {
   it('tell the namespaces and the end of a new UserBinding', () => {
     const about = { verb: 'create', group: 'auth.platform.io', resource: 'userbindings', subresource: '' };
     const told = (spec: object) =>
-      toldBy({ ...about, name: '', namespace: '', prefix: undefined }, 'application/json', {
+      toldBy({ ...about, name: '', namespace: '' }, 'application/json', {
         spec: { roleRef: 'edit', subjects: [{ kind: 'Group', name: 'dev' }], ...spec },
       });
     const grant = { role: 'ClusterRole/edit', subjects: ['Group/dev'] };
@@ -157,7 +157,7 @@ describe('events of writes', () => {
   it('tell whether a certificate was approved or denied', () => {
     const about = { verb: 'update', group: 'certificates.k8s.io', resource: 'certificatesigningrequests', subresource: 'approval' };
     const told = (...types: string[]) =>
-      toldBy({ ...about, name: 'a', namespace: '', prefix: undefined }, 'application/json', {
+      toldBy({ ...about, name: 'a', namespace: '' }, 'application/json', {
         status: { conditions: types.map((type) => ({ type })) },
       }).action;
     expect([told('Approved'), told('Denied'), told('Failed', 'Denied'), told(), told('Approved', 'Denied')]).to.deep.equal([

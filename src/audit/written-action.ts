@@ -1,11 +1,18 @@
 /** Actions of writes, which their bodies tell. A body that does anything else, too, tells nothing: an event must not hide a change. */
 import type { AuditEvent } from '@atrium/audit-store/event.ts';
-import type { TargetResource } from '@atrium/kubernetes/request-target.ts';
 import { jsonPatchType, mergePatchTypes } from '@atrium/objects/json-patch.ts';
 import { z } from 'zod';
 
 /** Verb and object of a request. */
-type About = { verb: string } & TargetResource;
+interface About {
+  readonly verb: string;
+  readonly group: string;
+  readonly resource: string;
+  readonly subresource: string;
+  /** Empty for a list or a creation. */
+  readonly name: string;
+  readonly namespace?: string;
+}
 
 /** Facts of an event that the body of its request tells. */
 export type Told = Pick<AuditEvent, 'action' | 'changes' | 'grant'>;
