@@ -18,6 +18,7 @@ const settings: Readonly<Record<string, string>> = {
   'workload-lists.yaml': 'lists.preset',
   'usage.yaml': 'console.metrics.lastHour',
   'certificates.yaml': 'users.certificates.enabled',
+  'agents.yaml': 'features.mcp',
   'audit-store.yaml': 'audit.store',
 };
 
@@ -31,6 +32,7 @@ const needs: Readonly<Record<string, (config: Config) => boolean>> = {
   'features.accessTokens': ({ features }) => features.accessTokens,
   'features.accessRequests': ({ features }) => features.accessRequests,
   'users.certificates.enabled': ({ users }) => users.certificates.enabled,
+  'features.mcp': ({ features }) => features.mcp,
   'audit.store': ({ audit }) => audit.store !== undefined,
   impersonation: (config) => config.features.accessTokens || isImpersonating(config),
 };

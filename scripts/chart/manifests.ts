@@ -30,6 +30,7 @@ const administratorKinds = ['Job', 'ClusterRoleBinding'];
 const byHand = {
   'access-requests.yaml': 'features.accessRequests',
   'access-tokens.yaml': 'features.accessTokens',
+  'agents.yaml': 'features.mcp',
   'certificates.yaml': 'users.certificates.enabled',
   'sweep.yaml': 'features.accessRequests',
   'usage.yaml': 'console.metrics.lastHour',

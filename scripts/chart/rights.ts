@@ -29,6 +29,7 @@ const rendered: Readonly<Record<string, string>> = {
   'workload-lists.yaml': 'team/workload-lists.yaml',
   'usage.yaml': 'usage.yaml',
   'certificates.yaml': 'certificates.yaml',
+  'agents.yaml': 'agents.yaml',
   'audit-store.yaml': 'audit-store/audit-store.yaml',
 };
 

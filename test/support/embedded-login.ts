@@ -80,6 +80,7 @@ export interface EmbeddedLoginOptions {
   features?: Record<string, boolean>;
   /** Settings of access requests, as in the YAML file. */
   accessRequests?: Record<string, unknown>;
+  mcp?: Record<string, unknown>;
   /** Settings of lists, as in the YAML file. */
   lists?: Record<string, unknown>;
   /** Ids of `console.languages`, in order. Default: the default of the setting. */
@@ -141,6 +142,7 @@ async function startAll(
     issuers,
     features = {},
     accessRequests = {},
+    mcp = {},
     lists = {},
     languages,
     smtp,
@@ -164,6 +166,7 @@ async function startAll(
   const admin = await install(cluster);
   started.push(() => admin.close());
   if (credentials === 'impersonate') await admin.applyFile('impersonation.yaml');
+  if (features?.mcp) await admin.applyFile('agents.yaml');
   if (auditStore) await admin.applyFile('audit-store.yaml', ['Role', 'RoleBinding']);
   const middle = await between?.(cluster);
   if (middle) started.push(() => middle.stop());
@@ -215,6 +218,7 @@ async function startAll(
           identity,
           features,
           accessRequests,
+          mcp,
           lists,
           audit,
           ...(smtp && { smtp: { caFile, ...smtp } }),

@@ -246,6 +246,7 @@ async function readManifests(directory: URL): Promise<KubernetesObject[]> {
     'workload-lists.yaml',
     'usage.yaml',
     'impersonation.yaml',
+    'agents.yaml',
   ];
   const rights = ['rbac.yaml', ...byHand, 'roles.yaml'];
   // The store of the demo has no pod.

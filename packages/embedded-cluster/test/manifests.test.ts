@@ -87,6 +87,7 @@ describe('deploy/manifests', () => {
       accessrequests: ['areq', 'platform-auth'],
       accesstokens: ['at', 'platform-auth'],
       bindingreviews: ['brev', 'platform-auth'],
+      changeproposals: [undefined, 'platform-auth'],
       consoleplugins: ['cp', 'platform-auth'],
       sessions: [undefined, 'platform-auth'],
       revokedtokens: [undefined, undefined],

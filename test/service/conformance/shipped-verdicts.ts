@@ -362,6 +362,23 @@ export const shippedVerdicts: Verdicts[] = [
     ],
   },
   {
+    plural: 'changeproposals.auth.platform.io',
+    name: (serial) => `cp-${hex(serial, 32)}`,
+    valid: {
+      ...{ user: 'jane', verb: 'patch', reason: 'It is slow.', expiration: late, sealed: 'e30' },
+      agent: { client: 'https://agent.example.com/client.json', name: 'Helper', host: 'agent.example.com' },
+      object: { apiGroup: 'apps', version: 'v1', resource: 'deployments', kind: 'Deployment', namespace: 'shop', name: 'cart' },
+    },
+    verdicts: [
+      { what: 'a proposal' },
+      { what: 'a name of another form', name: 'cp-1', field: '<nil>', text: '32 hexadecimal digits' },
+      { what: 'a verb that cannot be proposed', spec: { verb: 'deletecollection' }, field: 'spec.verb' },
+      { what: 'a long reason', spec: { reason: 'a'.repeat(301) }, field: 'spec.reason' },
+      { what: 'no sealed form', spec: { sealed: null }, field: 'spec.sealed' },
+      { what: 'another reason later', update: { reason: 'It is fine.' }, field: 'spec', text: 'never changes' },
+    ],
+  },
+  {
     plural: 'factors.auth.platform.io',
     name: (serial) => `t-${hex(serial, 64)}`,
     valid: { user: 'jane', userUID: 'a-uid', type: 'TOTP', sealed: 'e30' },
