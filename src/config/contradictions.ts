@@ -32,10 +32,15 @@ const problemsOfAccessRequests = ({ features }: Config): Problems =>
     : {};
 
 /** Agents get their tokens from an issuer, for the address of the service. */
-const problemsOfAgents = (config: Config): Problems =>
-  config.features.mcp && (config.server.publicURL === undefined || issuersOf(config).length === 0)
-    ? { 'features.mcp': 'needs server.publicURL and an issuer of logins, from which agents get their tokens' }
-    : {};
+function problemsOfAgents({ features, mcp, ...config }: Config): Problems {
+  const isWithoutTokens = features.mcp && (config.server.publicURL === undefined || issuersOf({ features, mcp, ...config }).length === 0);
+  return {
+    ...(isWithoutTokens && { 'features.mcp': 'needs server.publicURL and an issuer of logins, from which agents get their tokens' }),
+    ...((mcp.writes === 'direct') !== mcp.direct.length > 0 && {
+      'mcp.direct': 'must name changes with mcp.writes: direct, and is forbidden without it',
+    }),
+  };
+}
 
 /** Returns the problems of the token exchange. A token that a person gets at a login must never be one of a workload. */
 function problemsOfTokenExchange(config: Config): Problems {

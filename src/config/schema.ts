@@ -8,6 +8,7 @@ import { auditSection, auditStoreSection } from './audit-sections.ts';
 import { addressOrRange, hostOrAddress, httpURLWithoutQuery, objectName, origin } from './formats.ts';
 import { listsSection } from './lists-section.ts';
 import { identitySection, loginSection } from './login-sections.ts';
+import { mcpSection } from './mcp-section.ts';
 import { metricsSection } from './metrics-section.ts';
 import { profileNames } from './profiles.ts';
 import { smtpSection } from './smtp-section.ts';
@@ -303,6 +304,7 @@ export const configSchema = z.strictObject({
   features: features.prefault({}).describe('Switches of the extensions. A disabled extension answers 404.'),
   accessRequests: accessRequestsSection.prefault({}).describe('Temporary access (`features.accessRequests`).'),
   tokenExchange: tokenExchangeSection.prefault({}).describe('Machine users (`features.tokenExchange`).'),
+  mcp: mcpSection.prefault({}).describe('The door for agents (`features.mcp`).'),
   log: log.prefault({}).describe('The process log.'),
   audit: auditSection.prefault({}).describe('The audit trail.'),
   auditStore: auditStoreSection.prefault({}).describe('The process `atrium audit-store`, with the listener of `server`.'),

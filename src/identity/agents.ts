@@ -23,6 +23,8 @@ export interface AgentParts {
   /** Lifetime of a session of an agent. */
   lifetimeSeconds: number;
   documents: NonNullable<Features['clientIdMetadataDocument']>;
+  /** Digest of the changes without a confirmation that the page asks for; undefined without any. */
+  direct: string | undefined;
 }
 
 /** Returns the resource that a pending authorization is for; undefined for a login. */
@@ -58,7 +60,7 @@ export const resourceIndicators = ({ resource, clients }: AgentParts): NonNullab
  *
  * @throws TemporarilyUnavailable
  */
-export async function agentGrant({ oidc }: KoaContextWithOIDC, { sessions, lifetimeSeconds }: AgentParts, resource: string) {
+export async function agentGrant({ oidc }: KoaContextWithOIDC, { sessions, lifetimeSeconds, direct }: AgentParts, resource: string) {
   const { client, account, provider } = oidc;
   if (client === undefined || account === undefined || !isPermitted(oidc, resource)) return undefined;
   const grant = new provider.Grant({ accountId: account.accountId, clientId: client.clientId });
@@ -67,7 +69,12 @@ export async function agentGrant({ oidc }: KoaContextWithOIDC, { sessions, lifet
   const { ctx, signal, now } = requestScope();
   const iat = Math.floor(now().getTime() / 1000);
   const claims = { ...(await account.claims('userinfo', '', {}, [])), iss: provider.issuer, iat, exp: iat + lifetimeSeconds };
-  const agent = { client: client.clientId, name: client.clientName ?? client.clientId, host: hostOf(client) };
+  const agent = {
+    client: client.clientId,
+    name: client.clientName ?? client.clientId,
+    host: hostOf(client),
+    ...(direct !== undefined && { direct }),
+  };
   try {
     await sessions.begin(ctx, { grant: hashed(grant.jti), claims, agent, lifetimeMs: lifetimeSeconds * 1000 }, signal);
   } catch (error) {

@@ -16,6 +16,6 @@ interface NewGrantSession {
   readonly grant: string;
   /** Claims of the person. */
   readonly claims: VerifiedClaims;
-  readonly agent: Pick<Agent, 'client' | 'name' | 'host'>;
+  readonly agent: Omit<Agent, 'session'>;
   readonly lifetimeMs: number;
 }

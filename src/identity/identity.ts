@@ -15,6 +15,7 @@ import type { VerifiedClaims } from '@atrium/oidc-client/types.ts';
 import type { Context, Middleware } from 'koa';
 import { embeddedLoginOf } from '../config/issuers.ts';
 import { mcpResourceOf } from '../config/mcp-resource.ts';
+import { directDigest } from '../config/mcp-section.ts';
 import type { SecondFactors } from '../factors/second-factors.ts';
 import type { OneTimeLinks } from '../one-time-links/links.ts';
 import { type LinkMail, mailsForgotten } from '../one-time-links/mails.ts';
@@ -281,6 +282,7 @@ function agentsOf({ config, clock }: Services, { agents, network = publicNetwork
     resource,
     clients: new Set(identity.clients.map(({ id }) => id)),
     sessions: agents,
+    direct: directDigest(config.mcp.direct),
     lifetimeSeconds: Math.floor((identity.refreshTokenTTL ?? login.session.absolute) / 1000),
     documents: {
       enabled: true,

@@ -124,5 +124,8 @@ function firstPage(parts: LoginPageParts, visit: Visit): Page {
   if (params.resource === undefined) return consentPage(textsOf(parts, visit), asked);
   const { host, hostname } = new URL(String(params.redirect_uri));
   const returnHost = isLoopback(hostname) ? undefined : host;
-  return agentPage(textsOf(parts, visit), { ...asked, host: visit.agentHost, returnHost });
+  const changes = parts.services.config.mcp.direct.map(
+    ({ namespaces, verbs, resources }) => `${verbs.join(', ')} ${resources.join(', ')} (${namespaces.join(', ')})`,
+  );
+  return agentPage(textsOf(parts, visit), { ...asked, host: visit.agentHost, returnHost, changes });
 }

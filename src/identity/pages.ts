@@ -94,19 +94,22 @@ interface AgentForm {
   host: string;
   /** Host to which the browser returns; undefined for the user's own machine. */
   returnHost: string | undefined;
+  /** Changes without a confirmation, such as `patch deployments.apps (shop)`. */
+  changes: readonly string[];
   /** Address of the user who is logged in. */
   email: string;
   formTargets: readonly string[];
 }
 
 /** Asks whether a program may read as the user. */
-export const agentPage = (texts: Texts, { client, host, returnHost, email, formTargets }: AgentForm): Page => ({
+export const agentPage = (texts: Texts, { client, host, returnHost, changes, email, formTargets }: AgentForm): Page => ({
   texts,
   heading: texts.t('identity.agents.title'),
   formTargets,
   content: html`<p>${texts.t('identity.agents.who', { client, email })}</p>
 <p>${host === '' ? texts.t('identity.agents.configured') : texts.t('identity.agents.host', { host })}</p>
 <p>${texts.t('identity.agents.may')}</p>
+${changes.length > 0 && html`<p class="bad">${texts.t('identity.agents.direct')}</p><ul>${changes.map((change) => html`<li><code>${change}</code></li>`)}</ul>`}
 <p class="bad">${returnHost === undefined ? texts.t('identity.agents.here') : texts.t('identity.agents.back', { host: returnHost })}</p>
 <form method="post">
 <button>${texts.t('identity.agents.allow')}</button>

@@ -15,7 +15,7 @@ interface NewAgentSession {
   readonly grant: string;
   /** Claims of the person. */
   readonly claims: VerifiedClaims;
-  readonly agent: Pick<Agent, 'client' | 'name' | 'host'>;
+  readonly agent: Omit<Agent, 'session'>;
   readonly lifetimeMs: number;
 }
 

@@ -68,7 +68,7 @@ const time = z.iso.datetime({ offset: true });
 /** Program that a person has authorized. */
 type SessionAgent = z.output<typeof sessionAgent>;
 
-const sessionAgent = z.object({ client: z.string(), name: z.string(), host: z.string() });
+const sessionAgent = z.object({ client: z.string(), name: z.string(), host: z.string(), direct: z.string().optional() });
 
 const sessionSpec = z.object({
   user: z.string(),

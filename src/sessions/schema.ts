@@ -99,6 +99,7 @@ const shownSpec = z.object({
       client: z.string().describe('Client id at the embedded issuer.'),
       name: z.string().describe('Name that the program gives itself.'),
       host: z.string().describe('Host that describes the program; empty for a client of the configuration.'),
+      direct: z.string().optional().describe('Digest of `mcp.direct`, if the user has allowed these changes without a confirmation.'),
     })
     .optional()
     .describe('Program that reads as the user by MCP. Missing for a session of a browser.'),

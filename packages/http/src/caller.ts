@@ -41,6 +41,8 @@ export interface Agent {
   readonly host: string;
   /** Session in which the user has allowed it. */
   readonly session: string;
+  /** Digest of the changes that the user has allowed without a confirmation. */
+  readonly direct?: string | undefined;
 }
 
 /** Part of the rights of a caller. The API server does not know it: each door of this service compares requests with it. */
