@@ -14,6 +14,7 @@ import { type Base, createBase, type ProcessContext } from './base.ts';
 import { createBindingReviews } from './binding-reviews/binding-reviews.ts';
 import { createBindings } from './bindings/bindings.ts';
 import { createCertificates } from './certificates/certificates.ts';
+import { createChangeProposals } from './change-proposals/change-proposals.ts';
 import { mayEnrolBy } from './config/factors.ts';
 import { namingIssuerOf } from './config/issuers.ts';
 import { workloads } from './config/lists-section.ts';
@@ -143,6 +144,7 @@ export function createFeatures(context: ProcessContext): Features {
     network: context.pluginContext?.network,
     again: (ctx) => authenticator.revalidate(ctx),
   });
+  const proposals = config.features.mcp ? createChangeProposals(services) : undefined;
   const features: readonly Part[] = [
     { checks: [{ name: 'roles', critical: false, isAwaited: true, failure: () => rbac.failure() }], ...lifeOf(rbac) },
     lifeOf(services.longRequests),
@@ -173,7 +175,8 @@ export function createFeatures(context: ProcessContext): Features {
     activity,
     base.remoteStore ? { stop: () => base.remoteStore?.stop() } : {},
     search,
-    config.features.mcp
+    proposals ?? {},
+    proposals
       ? createMcp(services, {
           lists: lists.service,
           search: search.service,
@@ -181,6 +184,7 @@ export function createFeatures(context: ProcessContext): Features {
           whoCan: explorer.whoCan,
           activity: activity.list,
           requests: granting.asking,
+          proposals: proposals.proposals,
         })
       : {},
     identity ?? {},

@@ -12,7 +12,8 @@ export type AuditField =
   | 'grant'
   | 'question'
   | 'agent'
-  | 'workload';
+  | 'workload'
+  | 'write';
 
 /** Verb, and a resource of auth.platform.io. */
 export type AuditAction = `${string} ${string}`;
@@ -205,6 +206,21 @@ export const auditEvents = {
     action: 'call agents/tools',
     when: 'An agent calls a tool for a user, who is `actor`; `agent` has the program, the tool and the objects.',
     fields: ['actor', 'code', 'reason', 'agent'],
+  },
+  AgentChangedObject: {
+    action: 'call agents/tools',
+    when: 'An agent makes a change that `mcp.direct` has, as the user, who is `actor`. `write` has the change and its object.',
+    fields: ['actor', 'code', 'agent', 'write'],
+  },
+  ChangeProposalConfirmed: {
+    action: 'update changeproposals/confirmation',
+    when: 'A user confirms a change that an agent proposed, and the service makes it as the user. `write` has the change and its object.',
+    fields: ['actor', 'code', 'agent', 'write'],
+  },
+  ChangeProposalRejected: {
+    action: 'update changeproposals/rejection',
+    when: 'A user rejects a change that an agent proposed.',
+    fields: [...byCaller, 'agent'],
   },
   AuditExported: { action: 'list audits', when: 'A caller reads the audit as a stream.', fields: ['actor', 'code', 'question'] },
   AuditRead: {

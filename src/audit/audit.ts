@@ -6,6 +6,7 @@ import type { StatusError } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
 import type { Logger } from 'pino';
 import { type AuditField, type AuditName, auditEvents, type FieldOf, type WriteAuditName } from './audit-events.ts';
+import type { Told } from './written-action.ts';
 
 /** Origin of a request. */
 export interface AuditOrigin {
@@ -47,8 +48,18 @@ interface AuditFields {
   agent: AgentCall;
   /** Subject of a workload at its issuer. */
   workload: string;
+  /** Write to an object of the cluster that the service has made as the user. */
+  write: AuditedWrite;
   /** Access that an AccessRequest is about. */
   access: { requester: string; policy: string; role: string; namespaces?: readonly string[]; until?: string };
+}
+
+interface AuditedWrite extends Told {
+  verb: string;
+  apiGroup: string;
+  resource: string;
+  namespace?: string;
+  name: string;
 }
 
 interface AgentCall {
@@ -146,6 +157,7 @@ export class Audit {
       question,
       agent,
       workload,
+      write: written,
     } = event;
     const time = now();
     const traceID = currentTraceID();
@@ -170,6 +182,7 @@ export class Audit {
       question,
       agent,
       workload,
+      write: written,
     };
     onEvent?.(event);
     keep?.(event, { time, traceID });

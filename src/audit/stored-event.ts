@@ -24,19 +24,22 @@ function storedEvent(event: AuditEvent, { time, traceID }: Occasion): StoredEven
   const { action }: { readonly when: string; readonly action?: AuditAction } = auditEvents[audit];
   if (action === undefined) return undefined;
   const [verb = '', path = ''] = action.split(' ');
+  const { write } = event;
   const isGrant = grants.includes(audit) && outcome === 'success';
   const [resource = '', subresource] = path.split('/');
   return {
-    auditID: idOf(event, action),
+    auditID: idOf(event, write ? `${write.verb} ${write.resource}` : action),
     cluster: localCluster,
     source: 'service',
     event: audit,
-    verb,
+    verb: write?.verb ?? verb,
     ...(isGrant && { action: 'grant' }),
     ...(actor?.name && { user: storedUser({ ...actor, groups: event.groups }) }),
     sourceIPs: source === undefined ? [] : [source],
     ...(userAgent !== undefined && { userAgent }),
-    objectRef: { apiGroup, resource, ...(subresource !== undefined && { subresource }), ...(target?.name && { name: target.name }) },
+    objectRef: write
+      ? writtenObject(write)
+      : { apiGroup, resource, ...(subresource !== undefined && { subresource }), ...(target?.name && { name: target.name }) },
     requestReceivedTimestamp: time.toISOString(),
     outcome,
     ...(code !== undefined && { responseStatus: { code } }),
@@ -51,19 +54,29 @@ function storedEvent(event: AuditEvent, { time, traceID }: Occasion): StoredEven
 }
 
 /** Returns the members that single actions have. */
-const ownMembers = ({ members, access, binding, grant, question, agent, workload }: AuditEvent): Partial<StoredEvent> => ({
+const ownMembers = ({ members, access, binding, grant, question, agent, workload, write }: AuditEvent): Partial<StoredEvent> => ({
   ...(access && { access: storedAccess(access) }),
   ...(binding !== undefined && { binding }),
   ...(grant && { grant: storedGrant(grant) }),
   ...(question !== undefined && { question }),
   ...(workload !== undefined && { workload }),
+  ...(write?.action !== undefined && { action: write.action }),
+  ...(write?.changes && { changes: [...write.changes] }),
   ...(agent && { agent: { ...agent, objects: [...agent.objects] } }),
   ...(members && { members: { ...members, names: [...members.names] } }),
 });
 
 /** Returns the id with which the API server got the write of the event, or a new one. */
-const idOf = ({ target, outcome }: AuditEvent, action: AuditAction): string =>
-  (target && outcome === 'success' ? takeWriteID(action, target.name) : undefined) ?? randomUUID();
+function idOf({ target, write, outcome }: AuditEvent, action: AuditAction): string {
+  const name = write?.name ?? target?.name;
+  return (name !== undefined && outcome === 'success' ? takeWriteID(action, name) : undefined) ?? randomUUID();
+}
+
+const writtenObject = ({ apiGroup, resource, namespace, name }: NonNullable<AuditEvent['write']>): StoredEvent['objectRef'] => ({
+  ...{ apiGroup, resource },
+  ...(namespace !== undefined && { namespace }),
+  name,
+});
 
 /** Groups of an event. Providers put some users into hundreds. */
 const maxGroups = 16;

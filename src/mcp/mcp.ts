@@ -1,5 +1,5 @@
 /**
- * The door for agents at `/mcp` (Model Context Protocol): reads of the console as tools. An agent acts as the user who lent it rights, and
+ * The door for agents at `/mcp` (Model Context Protocol): reads of the console as tools, and proposals of changes. An agent acts as the user who lent it rights, and
  * each tool calls what an operation of the service calls, with the credential of the request.
  */
 import type { Operation } from '@atrium/http/operation.ts';
@@ -7,6 +7,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import type { AccessService } from '../access/service.ts';
 import type { AccessAsking } from '../access-requests/access-requests.ts';
 import type { ListAudit } from '../activity/activity.ts';
+import type { ChangeProposals } from '../change-proposals/proposals.ts';
 import type { AskWhoCan } from '../explorer/explorer.ts';
 import type { ListsService } from '../listed-resources/service.ts';
 import type { SearchService } from '../search/search.ts';
@@ -25,6 +26,7 @@ import { listTool } from './tools/list.ts';
 import { logsTool } from './tools/logs.ts';
 import { mayITool } from './tools/may-i.ts';
 import { myAccessTool } from './tools/my-access.ts';
+import { proposeChangeTool } from './tools/propose-change.ts';
 import { requestAccessTool } from './tools/request-access.ts';
 import { searchTool } from './tools/search.ts';
 import { whoCanTool } from './tools/who-can.ts';
@@ -38,6 +40,7 @@ interface McpNeeds {
   whoCan: AskWhoCan | undefined;
   activity: ListAudit | undefined;
   requests: AccessAsking | undefined;
+  proposals: ChangeProposals;
 }
 
 export function createMcp(services: Services, needs: McpNeeds): { operations: Operation[] } {
@@ -51,7 +54,7 @@ export function createMcp(services: Services, needs: McpNeeds): { operations: Op
   return { operations: mcpOperations(services, open) };
 }
 
-function toolsOf(services: Services, { lists, search, access, whoCan, activity, requests }: McpNeeds): Tool[] {
+function toolsOf(services: Services, { lists, search, access, whoCan, activity, requests, proposals }: McpNeeds): Tool[] {
   const kinds = new Kinds(services);
   const reads = new ClusterReads(services);
   return [
@@ -67,5 +70,6 @@ function toolsOf(services: Services, { lists, search, access, whoCan, activity, 
     ...(whoCan ? [whoCanTool(whoCan, kinds)] : []),
     ...(activity ? [activityTool(activity)] : []),
     ...(requests ? [requestAccessTool(requests)] : []),
+    proposeChangeTool(proposals, kinds, `${services.config.server.publicURL?.replace(/\/{1,8}$/, '') ?? ''}/`),
   ];
 }

@@ -52,6 +52,7 @@ const rules = {
   accessRequests: { action: 'ask for access, or end it', recentLogin: [] },
   viewAsWrites: { action: 'write as another user', recentLogin: ['viewAsWrites'] },
   accessDecisions: { action: 'decide on access', recentLogin: ['accessDecisions'] },
+  proposals: { action: 'decide on proposals of agents', recentLogin: [] },
   certificates: {
     action: 'get certificates',
     recentLogin: ['certificates'],

@@ -17,6 +17,7 @@ const allowed: ImportTable = {
       'authentication.ts',
       'base.ts',
       'mcp',
+      'change-proposals',
       'binding-reviews',
       'standing-access',
       'activity',
@@ -89,6 +90,7 @@ const allowed: ImportTable = {
   },
   mcp: {
     values: [
+      'change-proposals',
       'activity',
       'search',
       'access-requests',
@@ -103,6 +105,7 @@ const allowed: ImportTable = {
     ],
     types: ['explorer', 'access', 'services.ts'],
   },
+  'change-proposals': { values: ['kubernetes', 'http', 'audit', 'step-up', 'config', 'objects'], types: ['services.ts'] },
   'binding-reviews': {
     values: [
       'mail',

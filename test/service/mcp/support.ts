@@ -16,7 +16,7 @@ import { type ServerOptions, startServer, type TestServer } from '../../support/
 export const publicURL = 'https://console.example.com';
 
 /** Users by their name in Kubernetes, with the User record if they have one. */
-type People = Readonly<Record<string, { user?: string; scope?: TokenScope }>>;
+type People = Readonly<Record<string, { user?: string; scope?: TokenScope; direct?: string | undefined }>>;
 
 const stub = (people: People): Authenticator => {
   const read = async ({ req }: { req: Parameters<typeof readBearer>[0] }): Promise<Bearer | undefined> => {
@@ -25,13 +25,15 @@ const stub = (people: People): Authenticator => {
     const name = bearer.token.replace('_at_', '@');
     const person = people[name];
     if (person === undefined) throw unauthorized({ tokenGiven: true });
+    const { direct, ...known } = person;
+    const client = 'https://agent.example.com/client.json';
     return {
       ...bearer,
-      ...person,
+      ...known,
       hash: hash('sha256', bearer.token),
       isVerified: true,
       actAs: { name, uid: '', groups: [], extra: {} },
-      agent: { client: 'https://agent.example.com/client.json', name: 'Helper', host: 'agent.example.com', session: 's-agent' },
+      agent: { client, name: 'Helper', host: 'agent.example.com', session: 's-agent', direct },
     };
   };
   const identify = (bearer: Bearer) => ({ ...bearer, identity: bearer.actAs ?? { name: '', uid: '', groups: [], extra: {} } });
@@ -79,7 +81,7 @@ export async function startDoor(people: People, { config = {}, ...options }: Ser
     ...options,
     config: { ...others, server: { publicURL }, features: { mcp: true, ...(features as object | undefined) } },
   });
-  await server.kubernetes.applyFile('impersonation.yaml');
+  for (const file of ['impersonation.yaml', 'agents.yaml']) await server.kubernetes.applyFile(file);
   const chain = requestChain({
     basePath: '',
     addresses: new ClientAddresses([], createLog({ level: 'silent', format: 'json' })),
