@@ -66,6 +66,7 @@ const ofService = [
   'BreakGlassReviewed',
   'BreakGlassUsed',
   'CertificateIssued',
+  'ChangeProposalRejected',
   'FactorAdded',
   'FactorRemoved',
   'FactorsReset',

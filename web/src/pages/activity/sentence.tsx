@@ -24,7 +24,15 @@ interface SentenceProps {
   isAtObject?: boolean;
 }
 
-export function Sentence({ event, kinds, isAtObject = false }: SentenceProps) {
+export function Sentence(props: SentenceProps) {
+  const { event } = props;
+  const done = <Done {...props} />;
+  const { agent } = wordsOf(event);
+  if (event.event === 'ChangeProposalConfirmed') return textWith('activity.asProposed', { done, agent });
+  return event.event === 'AgentChangedObject' ? textWith('activity.byAgent', { done, agent }) : done;
+}
+
+function Done({ event, kinds, isAtObject = false }: SentenceProps) {
   const { verb, objectRef, changes = [] } = event;
   const who = <Actor of={event} />;
   const what = <Target of={objectRef} user={event.objectUser} kinds={kinds} isAtObject={isAtObject} />;
