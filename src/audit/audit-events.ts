@@ -202,6 +202,11 @@ export const auditEvents = {
     when: 'A terminal, attached container or forwarded port begins (`Begin`) or ends (`End`).',
     fields: ['actor', 'reason', 'session'],
   },
+  AgentAllowed: {
+    action: 'create users/sessions',
+    when: 'A user allows an agent at the embedded issuer to act for the user.',
+    fields: ['actor', 'target', 'agent'],
+  },
   AgentCalledTool: {
     action: 'call agents/tools',
     when: 'An agent calls a tool for a user, who is `actor`; `agent` has the program, the tool and the objects.',

@@ -66,7 +66,7 @@ interface AgentCall {
   client: string;
   name: string;
   host: string;
-  tool: string;
+  tool?: string;
   objects: readonly { apiGroup: string; resource: string; namespace?: string | undefined; name?: string | undefined }[];
 }
 

@@ -32,16 +32,19 @@ export class AgentSessions {
 
   /** @throws StatusError 401, 503, 504 */
   async begin(ctx: Context, { grant, claims, agent, lifetimeMs }: NewAgentSession, signal: AbortSignal): Promise<void> {
-    const { issuers, accountState, store, keyRing, now } = this.#context;
+    const { audit, issuers, accountState, store, keyRing, now } = this.#context;
     const login = new VerifiedLogin(issuers.of(claims), claims);
     const account = accountState.find(login);
     const name = nameOf(grant);
     const user = { user: account?.name ?? '', userUID: account?.uid, subjectName: login.identity.name };
     const facts = newLogin(login, user, { now: now(), absoluteMs: lifetimeMs });
     const sealed = keyRing.sealFor('session').seal(JSON.stringify({ grant }));
-    const { source } = auditOrigin(ctx);
-    const object = sessionObject(facts, { name, source, userAgent: undefined, sealed, idleMs: lifetimeMs, agent });
+    const origin = auditOrigin(ctx);
+    const object = sessionObject(facts, { name, source: origin.source, userAgent: undefined, sealed, idleMs: lifetimeMs, agent });
     const row = await store.create(object, signal);
+    const about = { actor: { name: login.identity.name, uid: login.identity.uid }, target: { name: user.user, uid: account?.uid ?? '' } };
+    const { direct: _direct, ...allowed } = agent;
+    audit.record({ ...origin, ...about, audit: 'AgentAllowed', outcome: 'success', agent: { ...allowed, objects: [] } });
     await endOldest(this.#context, ctx, row, signal);
   }
 

@@ -50,7 +50,7 @@ const agent = z.object({
   client: z.string().describe('Client id of the program.'),
   name: z.string().describe('Name that the program gives itself.'),
   host: z.string().describe('Host that the program is from.'),
-  tool: z.string(),
+  tool: z.string().optional().describe('Missing where the user allows the program.'),
   objects: z
     .array(z.object({ apiGroup: z.string(), resource: z.string(), namespace: z.string().optional(), name: z.string().optional() }))
     .describe('First 16 objects of the call.'),

@@ -1,6 +1,7 @@
 /** Changes without a confirmation, from the page of the consent to the cluster. */
+import { SqliteStore } from '@atrium/audit-store/sqlite-store.ts';
 import { expect } from 'chai';
-import { serviceNamespace } from '../../support/cluster-admin.ts';
+import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
 import { startEmbeddedLogin } from '../../support/embedded-login.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { aBinding, aNamespace, aRole } from '../access/objects.ts';
@@ -12,16 +13,23 @@ const redirectURI = 'https://agent.example.com/callback';
 const settings = { resource: 'configmaps', namespace: 'shop-trial', name: 'settings' };
 
 describe('an agent whose installation permits changes without a confirmation', () => {
-  const login = forSuite(() =>
-    startEmbeddedLogin({
+  const login = forSuite(async () => {
+    const auditStore = await SqliteStore.open(':memory:');
+    const started = await startEmbeddedLogin({
+      auditStore,
       emails: [ada],
       password,
       credentials: 'impersonate',
       features: { mcp: true },
       mcp: { writes: 'direct', direct: [{ namespaces: ['shop-trial'], verbs: ['create'], resources: ['configmaps'] }] },
       identity: { clients: [{ id: 'helper', name: 'Helper', redirectURLs: [redirectURI] }] },
-    }),
-  );
+    });
+    const stop = async () => {
+      await started.stop();
+      await auditStore.stop();
+    };
+    return { ...started, auditStore, stop };
+  });
 
   it('makes those that the page has named, and proposes others', async () => {
     await login.admin.apply(
@@ -52,5 +60,20 @@ describe('an agent whose installation permits changes without a confirmation', (
     const proposed = await change({ ...settings, verb: 'delete' });
     expect(proposed).to.include('nothing has changed yet');
     expect((await login.admin.call('GET', '/api/v1/namespaces/shop-trial/configmaps/settings')).status).to.equal(200);
+  });
+
+  it('is named in the event of its permission, and in those of its changes', async () => {
+    const named = await eventually(
+      async () => (await login.auditStore.list({ actor: ada }, { limit: 50 })).events.filter(({ agent }) => agent?.name === 'Helper'),
+      (events) => events.length >= 4,
+    );
+    const events = new Map(named.map(({ event, ...rest }) => [event, rest]));
+    expect([...events.keys()]).to.have.members(['AgentAllowed', 'AgentCalledTool', 'AgentChangedObject']);
+    expect(events.get('AgentAllowed')).to.deep.include({
+      verb: 'create',
+      outcome: 'success',
+      agent: { client: 'helper', name: 'Helper', host: '', objects: [] },
+    });
+    expect(events.get('AgentChangedObject')).to.have.nested.property('objectRef.name', 'settings');
   });
 });

@@ -55,6 +55,7 @@ const ofService = [
   'AccessRequested',
   'AccessTokenCreated',
   'AccessTokenDeleted',
+  'AgentAllowed',
   'AgentCalledTool',
   'AuditExported',
   'AuditRead',
