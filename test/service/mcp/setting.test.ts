@@ -25,4 +25,15 @@ describe('the setting features.mcp', () => {
       expect(() => parse(config)).to.throw(ConfigError, 'features.mcp');
     expect(parse({ server: { publicURL } }).features.mcp).to.equal(true);
   });
+
+  it('takes changes without a confirmation only with mcp.writes: direct, and that only with changes', () => {
+    const direct = [{ namespaces: ['shop'], verbs: ['patch'], resources: ['deployments.apps'] }];
+    expect(parse({ server: { publicURL }, mcp: { writes: 'direct', direct } }).mcp.direct).to.deep.equal(direct);
+    for (const mcp of [{ writes: 'direct' }, { direct }, { writes: 'propose', direct }])
+      expect(() => parse({ server: { publicURL }, mcp }), JSON.stringify(mcp)).to.throw(ConfigError, 'mcp.direct');
+    for (const rule of [{ namespaces: [] }, { verbs: ['deletecollection'] }, { resources: ['*'] }, { namespaces: ['*'] }]) {
+      const mcp = { writes: 'direct', direct: [{ ...direct[0], ...rule }] };
+      expect(() => parse({ server: { publicURL }, mcp }), JSON.stringify(rule)).to.throw(ConfigError, 'mcp.direct[0]');
+    }
+  });
 });
