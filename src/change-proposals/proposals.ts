@@ -14,6 +14,8 @@ import { newProposalName, type ProposalStore } from './store.ts';
 
 const openMs = 600_000;
 const maxOpen = 20;
+/** Characters of a text about an agent. External issuers set no bound. */
+const maxText = 512;
 const retryOpenSeconds = 60;
 
 /** Events about a change that the service has made. */
@@ -57,7 +59,7 @@ export class ChangeProposals {
     requireReadable(asked);
     const { caller, signal } = asking;
     const change = await this.#writeOf(asked, caller).change(signal);
-    const { client, name, host } = agent;
+    const [client = '', name = '', host = ''] = [agent.client, agent.name, agent.host].map((text) => text.slice(0, maxText));
     const createdAt = this.#services.now().getTime();
     const user = caller.identity.name;
     const proposal = { ...asked, name: newProposalName(), user, agent: { client, name, host }, createdAt, expiresAt: createdAt + openMs };
@@ -150,9 +152,9 @@ export class ChangeProposals {
   }
 
   #writeOf(write: Pick<Proposed, 'object' | 'verb' | 'body'>, caller: Caller): ProposedWrite {
-    // The person writes, and has lent the agent no write.
     const { scope: _scope, ...person } = caller;
-    return new ProposedWrite(this.#services, person, write);
+    // The person has lent the agent no write, and will write without the agent.
+    return new ProposedWrite(this.#services, caller.agent === undefined ? caller : person, write);
   }
 
   #eventOf({ name, agent }: Proposed, ctx: Context, caller: Caller) {
