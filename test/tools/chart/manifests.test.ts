@@ -112,8 +112,18 @@ describe('deploy/manifests', () => {
     ]);
   });
 
+  it('keep the rights to proposals of agents in a file that is applied by hand', () => {
+    const account = { name: 'atrium', namespace: serviceNamespace };
+    const granted = grantsOf(objectsOf(files.get('agents.yaml') ?? ''), account).map(textOf);
+
+    expect(granted).to.have.members([
+      ...['get', 'list', 'create', 'delete'].map((verb) => `${verb} changeproposals.auth.platform.io in ${serviceNamespace}`),
+      `patch changeproposals.auth.platform.io/status in ${serviceNamespace}`,
+    ]);
+  });
+
   it('apply no features that are off by default, like config.yaml', () => {
-    for (const file of [...teamFiles.map((name) => `team/${name}`), 'certificates.yaml']) {
+    for (const file of [...teamFiles.map((name) => `team/${name}`), 'certificates.yaml', 'agents.yaml']) {
       expect(objectsOf(files.get(file) ?? ''), file).not.to.deep.equal([]);
       expect(files.get('kustomization.yaml')).not.to.include(file);
     }
