@@ -9,7 +9,7 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import { auditCaller } from '../audit/audit.ts';
 import type { Services } from '../services.ts';
 import { statusOf, toolFailure, toolResult } from './answers.ts';
-import { requireLent, type Tool, type ToolCall, type ToolObject } from './tool.ts';
+import type { Tool, ToolCall, ToolObject } from './tool.ts';
 
 /** Bounds of one user, with all agents. */
 const turns = { atOnce: 4, maxWaiting: 16, what: 'calls of your agents are waiting' };
@@ -17,7 +17,7 @@ const turns = { atOnce: 4, maxWaiting: 16, what: 'calls of your agents are waiti
 const callsPerMinute = 240;
 const maxObjects = 16;
 
-/** Runs calls of tools: bounds, validation, scope, answer and audit event are the same for all tools. */
+/** Runs calls of tools: bounds, validation, answer and audit event are the same for all tools. */
 export class ToolCalls {
   readonly #services: Services;
   readonly #turns = new KeyedSemaphore(turns);
@@ -53,7 +53,6 @@ export class ToolCalls {
     const key = callerKey(caller);
     const exceeded = this.#rate.take(key);
     if (exceeded) throw tooManyRequests('too many calls of your agents, try again later', exceeded.retryAfterSeconds);
-    requireLent(caller, tool.operation);
     const result = validate(tool.input, input ?? {});
     if (!result.success) throw badInput(result.violations);
     return this.#turns.run(key, () => tool.run(result.data, call), signal);

@@ -1,5 +1,4 @@
 import type { Caller } from '@atrium/http/caller.ts';
-import { outsideScope } from '@atrium/http/scope.ts';
 import type { Context } from 'koa';
 import type { z } from 'zod';
 
@@ -27,19 +26,11 @@ export interface ToolAnswer {
   readonly data: object;
 }
 
-/** Operation of the service that a tool stands for: a credential with a scope has to open it. */
-export interface ToolOperation {
-  readonly id: string;
-  /** True if the operation is decided by rights in the cluster alone. */
-  readonly usesKubernetes: boolean;
-}
-
 interface ToolDefinition<Input extends z.ZodObject> {
   readonly name: string;
   readonly title: string;
   readonly description: string;
   readonly input: Input;
-  readonly operation: ToolOperation;
   readonly isReadOnly: boolean;
   run(input: z.output<Input>, call: ToolCall): Promise<ToolAnswer>;
 }
@@ -49,17 +40,9 @@ export interface Tool extends Omit<ToolDefinition<z.ZodObject>, 'run'> {
   run(input: unknown, call: ToolCall): Promise<ToolAnswer>;
 }
 
-/** Declares a tool: name, words, input and work. The list of tools, the validation and the check of the scope read this declaration. */
+/** Declares a tool: name, words, input and work. The list of tools and the validation read this declaration. */
 export const tool = <Input extends z.ZodObject>({ run, ...definition }: ToolDefinition<Input>): Tool => ({
   ...definition,
   // The calls run it only with what this very schema produced.
   run: run as Tool['run'],
 });
-
-/** Reports whether the credential of a caller may use an operation. */
-export const isLent = ({ scope }: Caller, operation: ToolOperation): boolean => scope?.opens(operation) ?? true;
-
-/** @throws StatusError 403 OutsideScope */
-export function requireLent(caller: Caller, operation: ToolOperation): void {
-  if (!isLent(caller, operation)) throw outsideScope(`the operation ${operation.id}`);
-}

@@ -12,7 +12,6 @@ export const activityTool = (list: ListAudit): Tool =>
     name: 'activity',
     title: 'List who did what',
     description: 'Lists changes, connections, logins and decisions from the audit, newest first. Users who are no auditors see their own.',
-    operation: { id: 'ListAuditEvents', usesKubernetes: false },
     isReadOnly: true,
     input: z.strictObject({
       ...{ actor, verb, resource, name, text, outcome, from, to },

@@ -18,7 +18,6 @@ export const describeTool = (kinds: Kinds, reads: ClusterReads): Tool =>
     title: 'Describe an object',
     description:
       'Tells the state of an object, and why it is broken: reasons of its containers, conditions and latest events. Call logs with previous for a container that crashed.',
-    operation: { id: 'GetKubernetes', usesKubernetes: true },
     isReadOnly: true,
     input: z.strictObject({
       ...objectInput,

@@ -9,7 +9,6 @@ export const eventsTool = (reads: ClusterReads): Tool =>
     name: 'events',
     title: 'List events',
     description: 'Lists Kubernetes Events, newest first: failed mounts, probes, pulls and schedules. The activity tool has who did what.',
-    operation: { id: 'GetKubernetes', usesKubernetes: true },
     isReadOnly: true,
     input: z.strictObject({
       namespace: namespace.optional().describe('Namespace. Default: all, for users who may list events of the cluster.'),

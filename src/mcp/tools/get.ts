@@ -11,7 +11,6 @@ export const getTool = (kinds: Kinds, reads: ClusterReads): Tool =>
     name: 'get',
     title: 'Get an object',
     description: 'Gets an object as the API server has it, apart from Secrets. Use describe for its state.',
-    operation: { id: 'GetKubernetes', usesKubernetes: true },
     isReadOnly: true,
     input: z.strictObject({
       ...objectInput,

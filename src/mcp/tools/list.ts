@@ -29,7 +29,6 @@ export const listTool = (lists: ListsService, kinds: Kinds, reads: ClusterReads)
     name: 'list',
     title: 'List objects',
     description: 'Lists objects of a kind with their state and main values. To find broken pods, list pods with filterBy.',
-    operation: { id: 'ListResources', usesKubernetes: true },
     isReadOnly: true,
     input,
     async run(asked, call) {

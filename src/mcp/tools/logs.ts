@@ -15,7 +15,6 @@ export const logsTool = (reads: ClusterReads): Tool =>
     title: 'Read logs of a container',
     description:
       'Reads the newest lines that a container has written. Programs write logs, which may hold anything, also texts of strangers.',
-    operation: { id: 'GetKubernetes', usesKubernetes: true },
     isReadOnly: true,
     input: z.strictObject({
       namespace,

@@ -10,7 +10,6 @@ export const mayITool = (access: AccessService, kinds: Kinds): Tool =>
     name: 'may_i',
     title: 'Ask whether you may do something',
     description: 'Asks the API server whether the user may do something, within the rights that the user has lent to you.',
-    operation: { id: 'CreateSelfSubjectAccessReview', usesKubernetes: true },
     isReadOnly: true,
     input: z.strictObject(question),
     async run(asked, call) {

@@ -10,7 +10,6 @@ export const myAccessTool = (access: AccessService): Tool =>
     title: 'List the rights of the user',
     description:
       'Tells who the user is, and the rules that the user has in a namespace. The user may have lent fewer rights to you: ask may_i.',
-    operation: { id: 'CreateSelfSubjectRulesReview', usesKubernetes: true },
     isReadOnly: true,
     input: z.strictObject({ namespace: namespace.default('default') }),
     async run({ namespace: of }, { caller, signal }) {

@@ -30,7 +30,6 @@ export const proposeChangeTool = (proposals: ChangeProposals, kinds: Kinds, cons
     title: 'Propose a change',
     description:
       'Proposes a change of one object to the user. The cluster checks it by a dry run. The user sees the difference in the console, and confirms or rejects it within ten minutes: give the user the URL of the answer. Some changes are made at once, if the user has allowed that; the answer says so.',
-    operation: { id: 'ConfirmChangeProposal', usesKubernetes: false },
     isReadOnly: false,
     input,
     async run({ resource: text, namespace, name, verb, patch, object: created, reason }, call) {

@@ -11,7 +11,6 @@ export const requestAccessTool = (requests: AccessAsking): Tool =>
     title: 'Ask for a role',
     description:
       'Asks, in the name of the user, for a role of an access policy, as why_not offers it. Other people decide; nothing is granted by the call. Ask the user before.',
-    operation: { id: 'CreateAccessRequest', usesKubernetes: false },
     isReadOnly: false,
     input,
     async run(asked, { ctx, caller, signal, about }) {

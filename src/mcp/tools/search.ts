@@ -9,7 +9,6 @@ export const searchTool = (search: SearchService): Tool =>
     name: 'search',
     title: 'Search objects',
     description: 'Finds objects of many kinds, users and groups by a part of a name, label or image.',
-    operation: { id: 'Search', usesKubernetes: false },
     isReadOnly: true,
     input: z.strictObject({
       text: searchQuery.shape.q,

@@ -10,7 +10,6 @@ export const whoCanTool = (whoCan: AskWhoCan, kinds: Kinds): Tool =>
     name: 'who_can',
     title: 'List who may do something',
     description: 'Lists users, groups and service accounts that may do something by RBAC, each with the binding and role that allow it.',
-    operation: { id: 'ListAccessSubjects', usesKubernetes: false },
     isReadOnly: true,
     input: z.strictObject({
       ...question,

@@ -4,9 +4,7 @@ import type { AccessAsking } from '../../access-requests/access-requests.ts';
 import { question } from '../inputs.ts';
 import type { Kinds } from '../kinds.ts';
 import { questionOf } from '../questions.ts';
-import { isLent, type Tool, tool } from '../tool.ts';
-
-const options = { id: 'GetAccessOptions', usesKubernetes: false };
+import { type Tool, tool } from '../tool.ts';
 
 /** @param requests undefined for an installation without access requests */
 export const whyNotTool = (access: AccessService, requests: AccessAsking | undefined, kinds: Kinds): Tool =>
@@ -15,7 +13,6 @@ export const whyNotTool = (access: AccessService, requests: AccessAsking | undef
     title: 'Explain a missing right',
     description:
       'Explains why the user may not do something: roles that would allow it, and roles that the user can ask for with request_access.',
-    operation: { id: 'CreateSelfSubjectAccessReview', usesKubernetes: true },
     isReadOnly: true,
     input: z.strictObject(question),
     async run(asked, call) {
@@ -27,7 +24,7 @@ export const whyNotTool = (access: AccessService, requests: AccessAsking | undef
       );
       if (allowed && denied !== true)
         return { note: 'The user may do this.', data: { allowed: true, ...(explanation && { explanation }) } };
-      const offered = requests !== undefined && isLent(caller, options) ? await requests.options(attributes, caller, signal) : undefined;
+      const offered = await requests?.options(attributes, caller, signal);
       return {
         note: offered?.items.length
           ? 'Not allowed. `requestable` has roles that the user can ask for: ask the user, then call request_access.'
