@@ -13,12 +13,12 @@ const entries = {
   overlays: ['shell/{keys-help,messages,own-access,palette,password-due,step-up-dialog,why}.tsx', 'shell/follow-own-access.ts'],
   plugins: ['plugins/run.ts'],
   overview: ['pages/overview/*.tsx'],
-  people: ['pages/!(access|activity|cluster|explorer|overview|requests)/*.tsx'],
+  people: ['pages/!(access|activity|cluster|explorer|overview|proposals|requests)/*.tsx'],
   access: ['pages/{access,explorer,requests}/*.tsx'],
   activity: ['pages/activity/*.tsx'],
   usage: ['pages/cluster/sections/usage-history/cluster-usage.tsx'],
   cluster: ['pages/cluster/{events/event-list,kinds,list/list,yaml/new}.tsx'],
-  object: ['pages/cluster/{object/object,sections/**/*}.tsx'],
+  object: ['pages/cluster/{object/object,sections/**/*}.tsx', 'pages/proposals/*.tsx'],
 } as const;
 
 type Pack = keyof typeof entries;

@@ -349,7 +349,7 @@ async function checkBudget(directory: string): Promise<void> {
 async function writeTypes(): Promise<void> {
   const { App } = await import('../src/app.ts');
   // The console has pages of extensions that are off by default.
-  const document = JSON.stringify(App.describe({ accessRequests: true }));
+  const document = JSON.stringify(App.describe({ accessRequests: true, mcp: true }));
   const hooks = registerHooks({
     resolve: (specifier, context, next) => next(specifier === 'typescript' ? 'typescript-5' : specifier, context),
   });

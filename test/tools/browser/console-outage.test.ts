@@ -12,6 +12,7 @@ const addresses: Readonly<Record<string, readonly string[]>> = {
   '/groups/:name/:tab?': ['/groups/dev'],
   '/bindings/:name': ['/bindings/oncall-view'],
   '/requests/:name': ['/requests/REQUEST'],
+  '/proposals/:name': ['/proposals/cp-00000000000000000000000000000000'],
   '/explorer/:tab?': ['/explorer', '/explorer/simulate', '/explorer/standing'],
   '/activity/:tab?/:id?': ['/activity', '/activity/recordings'],
   '/events/:namespace?': ['/events/shop'],

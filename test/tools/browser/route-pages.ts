@@ -9,6 +9,7 @@ const addresses: Readonly<Record<string, readonly string[]>> = {
   '/groups/:name/:tab?': ['/groups/dev', '/groups/dev/roles'],
   '/bindings/:name': ['/bindings/oncall-view'],
   '/requests/:name': ['/requests/REQUEST'],
+  '/proposals/:name': ['/proposals/cp-00000000000000000000000000000000'],
   '/explorer/:tab?': ['/explorer', '/explorer/rights', '/explorer/standing', '/explorer/simulate'],
   '/activity/:tab?/:id?': ['/activity', '/activity/recordings'],
   '/events/:namespace?': ['/events', '/events/shop'],

@@ -1,6 +1,7 @@
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { refetch } from '../../api/load';
 import { windowSize } from '../../api/window-size';
+import { agentName } from '../../app/agent-name';
 import { type List, ListPart } from '../../app/list-page';
 import { endOf } from '../../app/session';
 import { dateTime, t } from '../../text/text';
@@ -102,7 +103,7 @@ const systems = [
 
 /** Returns the device, such as `Firefox, Linux`, or the agent with its host; an unknown user agent is shown unchanged. */
 function deviceOf({ agent, userAgent }: Session['spec']): string {
-  if (agent) return agent.host === '' ? agent.name : `${agent.name} (${agent.host})`;
+  if (agent) return agentName(agent);
   if (!userAgent) return t('sessions.unknown');
   const [browser, system] = [browsers, systems].map((list) => list.find(([, pattern]) => pattern.test(userAgent))?.[0]);
   return [browser, system].filter(Boolean).join(', ') || userAgent;
