@@ -12,16 +12,15 @@ export interface KeyPair {
   key: string;
 }
 
+/** Names of the serving certificate. Tests resolve those of agents to loopback. */
+const hosts = ['localhost', 'agent.example.com', 'other.example.com'];
+
 /**
  * Creates the certificate authority of the tests and a serving certificate for loopback, both valid for two days.
  *
  * @param name of the authority. A machine that trusts several must be able to tell them apart.
- * @param hosts further names of the serving certificate
  */
-export async function loopbackCertificates(
-  name = 'control plane for tests',
-  hosts: readonly string[] = [],
-): Promise<{ authority: KeyPair; serving: KeyPair }> {
+export async function loopbackCertificates(name = 'control plane for tests'): Promise<{ authority: KeyPair; serving: KeyPair }> {
   // Certificates for a day, the maximum of Atrium, must not end with their authority.
   const validity = { notBefore: new Date(Date.now() - oneDay), notAfter: new Date(Date.now() + 2 * oneDay), signingAlgorithm: algorithm };
   const authorityKeys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
@@ -44,7 +43,7 @@ export async function loopbackCertificates(
     extensions: [
       new x509.SubjectAlternativeNameExtension([
         { type: 'ip', value: '127.0.0.1' },
-        ...['localhost', ...hosts].map((value) => ({ type: 'dns' as const, value })),
+        ...hosts.map((value) => ({ type: 'dns' as const, value })),
       ]),
       new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
     ],

@@ -138,9 +138,6 @@ async function fromKubeconfig(path: string): Promise<ApiServer> {
   };
 }
 
-/** Hosts of agents in tests, whose names resolve to loopback. */
-const agentHosts = ['agent.example.com', 'other.example.com'];
-
 /** Certificate authority of all embedded clusters of a process: generating keys and signatures is slow. */
 let certificates: ReturnType<typeof loopbackCertificates> | undefined;
 
@@ -152,7 +149,7 @@ async function embedded({
   hasWorkloads = false,
 }: ApiServerOptions): Promise<OwnApiServer> {
   const { Cluster } = await import('@atrium/embedded-cluster/cluster.ts');
-  certificates ??= loopbackCertificates('control plane for tests', agentHosts);
+  certificates ??= loopbackCertificates();
   const { authority, serving } = await certificates;
   // The authority of the API server also verifies the servers of the tests, as on the control plane.
   const trusted = (issuer: TrustedIssuer) => ({ certificateAuthority: authority.certificate, ...issuer });
