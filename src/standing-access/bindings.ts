@@ -24,7 +24,7 @@ const everyone: ReadonlySet<string> = new Set(['system:authenticated', 'system:u
 /** Returns the standing bindings of the question, the highest severity first. @throws StatusError 429, 503, 504 */
 export async function standingBindings(
   context: ExplorerContext,
-  { namespace, holders }: Pick<StandingQuery, 'namespace' | 'holders'>,
+  { namespace, holders, name, role }: Pick<StandingQuery, 'namespace' | 'holders' | 'name' | 'role'>,
   hasClusterWide: boolean,
   asking: Asking,
 ): Promise<Standing[]> {
@@ -32,8 +32,9 @@ export async function standingBindings(
   const slices = new Slices();
   const bindings: RoleBinding[] = [];
   for (const binding of rbac.allBindings()) {
-    const isShown = namespace === undefined ? hasClusterWide || binding.namespace !== '' : binding.namespace === namespace;
-    if (isShown && isForGood(context, binding) && (holders === 'All' || namesPeople(binding))) bindings.push(binding);
+    const isInPlace = namespace === undefined ? hasClusterWide || binding.namespace !== '' : binding.namespace === namespace;
+    const isNamed = [binding.name, binding.userBinding].includes(name ?? binding.name) && (role ?? binding.role.name) === binding.role.name;
+    if (isInPlace && isNamed && isForGood(context, binding) && (holders === 'All' || namesPeople(binding))) bindings.push(binding);
     const turn = slices.end();
     if (turn !== undefined) await turn;
   }

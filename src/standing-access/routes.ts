@@ -24,8 +24,8 @@ export function standingOperations(services: Services, standing: StandingAccess)
       },
       async handle({ ctx, caller, query, signal }) {
         ctx.body = await standing.list(query, { caller, signal });
-        const { namespace } = query;
-        recordRead({ ctx, caller }, { view: 'StandingAccess', namespace }, { scope: 'All' });
+        const { namespace, name, role } = query;
+        recordRead({ ctx, caller }, { view: 'StandingAccess', namespace, name, role }, { scope: 'All' });
       },
     }),
   ];

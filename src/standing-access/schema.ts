@@ -13,6 +13,18 @@ export const standingQuery = z.object({
     .max(63)
     .optional()
     .describe('Selects the RoleBindings of this namespace. Default: all bindings, those of the cluster among them.'),
+  name: z
+    .string()
+    .min(1, 'must not be empty')
+    .max(512, 'may not be longer than 512 characters')
+    .optional()
+    .describe('Selects bindings of this name, and those of the UserBinding of this name.'),
+  role: z
+    .string()
+    .min(1, 'must not be empty')
+    .max(512, 'may not be longer than 512 characters')
+    .optional()
+    .describe('Selects bindings of the Role or ClusterRole of this name.'),
   days: wholeNumber({ cap: maxDays })
     .default(90)
     .describe(`Days, ending now, in which uses are looked for. A number above ${maxDays} is reduced to it.`),

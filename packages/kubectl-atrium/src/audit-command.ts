@@ -35,6 +35,8 @@ export function addAuditCommand({ program, withConsole, sessionOf, terminal }: P
   withConsole(audit.command('standing-access'))
     .description('list who holds which role for good, and when it was last used through Atrium; the highest severity first')
     .option('-n, --namespace <namespace>', 'bindings of this namespace alone (default: all)')
+    .option('--name <name>', 'bindings of this name, or of the UserBinding of this name')
+    .option('--role <name>', 'bindings of this role')
     .option('--days <count>', 'days in which uses are looked for (default: 90)', countOf)
     .option('--all', 'list bindings of ServiceAccounts and of Kubernetes itself, too')
     .option('--limit <count>', 'maximum number of bindings (default: 100)', countOf)

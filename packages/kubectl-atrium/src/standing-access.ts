@@ -7,6 +7,8 @@ import { CommandError, jsonText, say } from './terminal.ts';
 
 export interface StandingOptions {
   namespace?: string;
+  name?: string;
+  role?: string;
   days?: number;
   all?: true;
   limit?: number;
@@ -35,13 +37,16 @@ const warnings: Readonly<Record<string, string>> = {
 };
 
 /** Prints bindings that hold for good, the highest severity first. @throws CommandError */
-export async function printStanding({ namespace, days, all, limit = usualLimit, output }: StandingOptions, session: Session) {
+export async function printStanding({ limit = usualLimit, output, ...asked }: StandingOptions, session: Session) {
+  const { namespace, name, role, days, all } = asked;
   const { wanted, terminal } = session;
   const items: Item[] = [];
   for (let page = 1; ; page += 1) {
     const query = new URLSearchParams({
       ...{ limit: String(pageSize), page: String(page) },
       ...(namespace && { namespace }),
+      ...(name && { name }),
+      ...(role && { role }),
       ...(days !== undefined && { days: String(days) }),
       ...(all && { holders: 'All' }),
     });

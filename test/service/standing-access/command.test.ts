@@ -68,6 +68,16 @@ describe('kubectl atrium audit standing-access', () => {
     expect(stderr).to.include('Other uses are not seen.');
   });
 
+  it('finds bindings by name and role', async () => {
+    const names = async (...args: string[]) =>
+      (JSON.parse((await ask('-o', 'json', ...args)).stdout) as { items: { binding: { name: string } }[] }).items.map(
+        ({ binding }) => binding.name,
+      );
+    expect(await names('--name', 'restarters')).to.deep.equal(['restarters']);
+    expect(await names('--role', 'auditors')).to.deep.equal(['auditor']);
+    expect(await names('--role', 'auditors', '--name', 'restarters')).to.deep.equal([]);
+  });
+
   it('prints JSON, and bounds the list', async () => {
     const all = JSON.parse((await ask('-o', 'json')).stdout) as { total: number; items: { binding: { name: string } }[] };
     expect(all.items.map(({ binding }) => binding.name)).to.include.members(['restarters', 'auditor']);

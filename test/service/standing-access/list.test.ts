@@ -190,6 +190,17 @@ describe('GET /auth/v1/standingaccess', () => {
     expect(named).to.deep.equal(['for-good']);
   });
 
+  it('finds a binding by its name, the name of its UserBinding or its role', async () => {
+    const places = async (query: string) =>
+      (await standing(server, query)).items.map(({ binding: { namespace, name, userBinding } }) => `${namespace}/${userBinding ?? name}`);
+    expect(await places('&name=restarter')).to.deep.equal(['shop/restarter']);
+    expect(await places('&name=for-good')).to.deep.equal(['/for-good']);
+    expect(await places('&role=restarts')).to.have.members(['shop/restarters', 'shop/restarter', 'vault/restarter-elsewhere']);
+    expect(await places('&role=restarts&namespace=vault')).to.deep.equal(['vault/restarter-elsewhere']);
+    expect(await places('&role=restarts&name=root')).to.deep.equal([]);
+    expect((await standing(server, '&name=restarter')).total).to.equal(1);
+  });
+
   it('pages', async () => {
     const { items, total } = await standing(server);
     const second = standingList.parse(await (await server.request('/auth/v1/standingaccess?limit=2&page=2', { as: 'manager' })).json());
@@ -198,7 +209,7 @@ describe('GET /auth/v1/standingaccess', () => {
   });
 
   it('refuses invalid parameters', async () => {
-    for (const query of ['days=0', 'page=0', 'limit=x', 'holders=Some', 'namespace='])
+    for (const query of ['days=0', 'page=0', 'limit=x', 'holders=Some', 'namespace=', 'name=', 'role=', `name=${'x'.repeat(513)}`])
       expect((await server.request(`/auth/v1/standingaccess?${query}`, { as: 'manager' })).status, query).to.equal(400);
   });
 

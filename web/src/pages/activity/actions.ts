@@ -26,6 +26,8 @@ const ofVerb = {
 } as const;
 
 const bindings = ['rolebindings', 'clusterrolebindings'];
+const roles = ['roles', 'clusterroles'];
+const changes = ['create', 'update', 'patch'];
 
 export type Action = (typeof ofSubresource)[keyof typeof ofSubresource] | (typeof ofVerb)[keyof typeof ofVerb] | 'bind';
 
@@ -113,6 +115,15 @@ export function actionOf({ verb, objectRef: { resource, subresource = '' } }: Au
 /** Returns what a write did, where its event tells more than the verb. */
 export const toldAction = (event: AuditEvent): (typeof ofBody)[number] | undefined =>
   hadEffect(event) ? ofBody.find((action) => action === event.action) : undefined;
+
+/** Returns the standing access that an event has changed: that of a binding, or of a role. A deletion leaves none. */
+export function changedAccess(event: AuditEvent): { namespace?: string | undefined; name?: string; role?: string } | undefined {
+  const { verb, objectRef } = event;
+  const { resource, subresource, namespace, name } = objectRef;
+  if (name === undefined || subresource !== undefined || !changes.includes(verb) || !hadEffect(event)) return undefined;
+  if (roles.includes(resource)) return { namespace, role: name };
+  return [...bindings, 'userbindings'].includes(resource) && event.grant?.until === undefined ? { namespace, name } : undefined;
+}
 
 /** Reports whether the request had an effect: refusals, failures and dry runs had none. */
 export const hadEffect = ({ outcome, dryRun }: AuditEvent): boolean => outcome === 'success' && dryRun !== true;

@@ -7,7 +7,8 @@ import { Ago } from '../../ui/age';
 import { Icon } from '../../ui/icon';
 import { Loaded } from '../../ui/loaded';
 import { PlainTable } from '../../ui/plain-table';
-import { type AuditEvent, hadEffect } from './actions';
+import { StandingLink } from '../explorer/standing-link';
+import { type AuditEvent, changedAccess, hadEffect } from './actions';
 import { RecordingLink } from './recording-link';
 import { Sentence } from './sentence';
 import './styles';
@@ -51,9 +52,11 @@ export const EventTable = ({ label, events, kinds, isAtObject = false }: EventTa
 const What = (props: Parameters<typeof Sentence>[0]) => {
   const { connection, requestObject } = props.event;
   const { recording } = connection ?? {};
+  const access = changedAccess(props.event);
   return (
     <>
       <Sentence {...props} /> {recording !== undefined && <RecordingLink id={recording} />}
+      {access && <StandingLink {...access} />}
       {requestObject !== undefined && <RequestBody event={props.event} />}
     </>
   );

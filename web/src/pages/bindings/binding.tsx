@@ -17,6 +17,7 @@ import { Loaded } from '../../ui/loaded';
 import { RulesOf } from '../../ui/rules';
 import { Notice } from '../../ui/state';
 import { toast } from '../../ui/toast';
+import { StandingLink } from '../explorer/standing-link';
 import { asRead, bindingsPath } from './as-read';
 import { StateOf, subjectsOf, whereOf } from './binding-words';
 import { EditTerm } from './edit-term';
@@ -183,6 +184,7 @@ function Cards({ binding }: { binding: Schemas['UserBinding'] }) {
               [t('bindings.became'), becameOf(binding)],
             ]}
           />
+          {!spec.expiresAt && <StandingLink name={metadata.name} />}
         </section>
         <section class="card" aria-labelledby="rules-title">
           <h2 id="rules-title">{t('bindings.rules')}</h2>

@@ -1,6 +1,6 @@
 /** Standing access: bindings that hold for good, and the last use of each through the service. */
 import { useSignal } from '@preact/signals';
-import { CircleAlert, CircleCheck, CircleQuestionMark, Info } from 'lucide';
+import { CircleAlert, CircleCheck, CircleQuestionMark, Info, X } from 'lucide';
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { useLoad } from '../../api/load';
 import { useFeature } from '../../api/version';
@@ -28,7 +28,7 @@ const periods = ['30', '180', '365'] as const;
 export function Standing() {
   const namespaces = useMyNamespaces().data.value?.items.map(({ metadata }) => metadata.name) ?? [];
   const hasReviews = useFeature('accessRequests');
-  const names = ['namespace', 'days', 'holders', 'page'];
+  const names = ['namespace', 'name', 'role', 'days', 'holders', 'page'];
   const asked = names.map((name) => query.value.get(name) ?? '').join('\n');
   return (
     <section aria-label={t('explorer.tab.standing')}>
@@ -53,24 +53,36 @@ export function Standing() {
           any={t('explorer.standing.people')}
           options={[['All', t('explorer.standing.all')]]}
         />
+        {given.map((name) => query.value.get(name) && <Given key={name} name={name} value={query.value.get(name) ?? ''} />)}
       </search>
       <Bindings key={asked} asked={asked} />
     </section>
   );
 }
 
+/** Conditions that other pages set, and this one takes away. */
+const given = ['name', 'role'] as const;
+
+const Given = ({ name, value }: { name: (typeof given)[number]; value: string }) => (
+  <Button kind="quiet" icon={X} onClick={() => setQuery({ [name]: '', page: '' })}>
+    {t(`explorer.standing.given.${name}`, { name: value })}
+  </Button>
+);
+
 function readList(signal: AbortSignal): Promise<List> {
-  const given = query.peek();
-  const namespace = given.get('namespace') ?? '';
+  const asked = query.peek();
+  const [namespace, name, role] = ['namespace', 'name', 'role'].map((of) => asked.get(of) ?? '');
   const parameters = {
-    ...{ limit, page: pageIn(given), days: Number(given.get('days')) || 90 },
-    ...(given.get('holders') === 'All' && { holders: 'All' as const }),
-    ...(namespace !== '' && { namespace }),
+    ...{ limit, page: pageIn(asked), days: Number(asked.get('days')) || 90 },
+    ...(asked.get('holders') === 'All' && { holders: 'All' as const }),
+    ...(namespace && { namespace }),
+    ...(name && { name }),
+    ...(role && { role }),
   };
   return bodyOf(api.GET('/auth/v1/standingaccess', { params: { query: parameters }, signal }));
 }
 
-const pageIn = (given: URLSearchParams): number => Math.max(1, Math.trunc(Number(given.get('page'))) || 1);
+const pageIn = (asked: URLSearchParams): number => Math.max(1, Math.trunc(Number(asked.get('page'))) || 1);
 
 function Bindings({ asked }: { asked: string }) {
   const load = useLoad(`standing/${asked}`, readList);
