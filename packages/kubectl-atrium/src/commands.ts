@@ -1,12 +1,13 @@
 /**
  * `login`, `token`, `logout` and `completion`: kubectl's credential plugin, which does not depend on the service. `users`,
- * `who-can`, `access` and `audit` call the service.
+ * `who-can`, `access`, `reviews` and `audit` call the service.
  */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { addAccessCommands, type Parent } from './access-commands.ts';
 import { addAuditCommand } from './audit-command.ts';
 import { addCompletion } from './completion.ts';
 import type { Wanted } from './kept-login.ts';
+import { addReviewsCommand } from './reviews-command.ts';
 import { isSafe, type LogInOptions, logInOf, waysOf, withLogInOptions } from './settings.ts';
 import { CommandError, harmless, say, type Terminal } from './terminal.ts';
 import type { ManifestOptions } from './user-manifest.ts';
@@ -137,6 +138,7 @@ export function addLoginCommands(program: Command, terminal: () => Terminal): vo
     },
   };
   addAccessCommands(parent);
+  addReviewsCommand(parent);
   addAuditCommand(parent);
 
   addCompletion(program, terminal);

@@ -46,6 +46,7 @@ describe('each program as it is built', () => {
       'logout',
       'users',
       'access',
+      'reviews',
       'audit',
       'completion',
       'help',

@@ -189,6 +189,70 @@ describe('the access explorer of the console', () => {
     await contractors.waitFor({ state: 'detached' });
   });
 
+  describe('a UserBinding without an end', () => {
+    const standing = () => page.getByRole('table', { name: 'Standing access' }).getByRole('row');
+
+    before(async () => {
+      await create(demo, 'apis/auth.platform.io/v1/userbindings', {
+        ...{ apiVersion: 'auth.platform.io/v1', kind: 'UserBinding' },
+        metadata: { name: 'shop-helpers' },
+        spec: {
+          subjects: [{ kind: 'Group', name: 'contractors' }],
+          roleRef: 'view',
+          scope: 'namespace',
+          constraint: [{ namespace: 'shop' }],
+        },
+      });
+      const headers = { authorization: `Bearer ${demo.person('admin').token}` };
+      await eventually(
+        async () => (await fetch(`${demo.url}/auth/v1/standingaccess?name=shop-helpers`, { headers })).text(),
+        (text) => text.includes('"total":1'),
+      );
+    });
+
+    it('leads from its page to its standing access alone, and back to all', async () => {
+      await page.goto(`${demo.url}/bindings/shop-helpers`);
+      await page.getByRole('link', { name: 'Standing access' }).click();
+      await row(page, 'shop-helpers').waitFor();
+      expect(await standing().count()).to.equal(2);
+      await inspect(page, 'explorer-standing-of-binding');
+      await press(page, 'Binding shop-helpers');
+      await row(page, 'demo-admin-cluster-admin').waitFor();
+      expect(new URL(page.url()).search).to.equal('');
+    });
+
+    it('leads from an event about a role to the bindings of that role', async () => {
+      await page.goto(`${demo.url}/activity?${new URLSearchParams({ name: 'restarts' })}`);
+      await row(page, 'created ClusterRole restarts').getByRole('link', { name: 'Standing access' }).click();
+      await page.getByRole('button', { name: 'Role restarts' }).waitFor();
+      await row(page, 'restarters').waitFor();
+      expect(await standing().count()).to.equal(2);
+    });
+
+    it('gets an end by the answer of an owner', async () => {
+      const review = page.locator('details').filter({ hasText: 'Review: shop' });
+      await page.goto(`${demo.url}/explorer/standing`);
+      await review.locator('summary').click();
+      const helpers = review.getByRole('row').filter({ hasText: 'shop-helpers' });
+      await helpers.getByRole('button', { name: 'Shorten' }).click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByText('contractors lose the role view then').waitFor();
+      await inspect(page, 'explorer-shorten');
+      await dialog.getByLabel('Until').fill('2001-01-01T10:30');
+      await dialog.getByRole('button', { name: 'Shorten' }).click();
+      await dialog.getByText('must be ahead, and by a year at most').waitFor();
+      await visitor.complainsOf('status of 422');
+      const until = new Date(Date.now() + 7 * 86_400_000).toISOString().slice(0, 16);
+      await dialog.getByLabel('Until').fill(until);
+      await dialog.getByRole('button', { name: 'Shorten' }).click();
+      await helpers.waitFor({ state: 'detached' });
+      const { spec } = (await (
+        await fetch(`${demo.url}/auth/v2/userbindings/shop-helpers`, { headers: { authorization: `Bearer ${demo.person('admin').token}` } })
+      ).json()) as { spec: { expiresAt?: string } };
+      expect(Date.parse(spec.expiresAt ?? '')).to.equal(Date.parse(until));
+    });
+  });
+
   describe('a proposal for a standing binding', () => {
     /** Opens the proposal for a binding of monitoring, and tries it. @returns the dialog */
     async function tryOut(name: string) {

@@ -1,12 +1,15 @@
-/** Open reviews: owners keep or end the standing bindings of a place, each with their own rights. */
+/** Open reviews: owners keep, shorten or end the standing bindings of a place, each with their own rights. */
 import { useSignal } from '@preact/signals';
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { refetch, useLoad } from '../../api/load';
 import { asProblem } from '../../api/problem';
-import { dateOnly, t } from '../../text/text';
+import { dateOnly, t, timeZone } from '../../text/text';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
+import { Dialog } from '../../ui/dialog';
+import { Field, Form } from '../../ui/form';
 import { Loaded } from '../../ui/loaded';
+import { instant, localTime } from '../../ui/local-time';
 import { PlainTable } from '../../ui/plain-table';
 import { Notice } from '../../ui/state';
 import { toast } from '../../ui/toast';
@@ -15,8 +18,12 @@ import { BindingLink, nameOf, RoleLink } from './grants';
 type Review = Schemas['BindingReview'];
 type Item = Schemas['ReviewedBindingList']['items'][number];
 
+type Decision = { decision: 'Keep' | 'End' } | { decision: 'Shorten'; until: string };
+
 const maxShownSubjects = 3;
 const limit = 50;
+/** Time that the form offers until the end of a binding. */
+const usualMs = 30 * 86_400_000;
 
 export function Reviews() {
   const load = useLoad('reviews', (signal) => bodyOf(api.GET('/auth/v1/bindingreviews', { params: { query: { limit } }, signal })));
@@ -58,13 +65,13 @@ function Answers({ of: { metadata, spec } }: { of: Review }) {
   const path = { params: { path: { name } } };
   const load = useLoad(`reviewed/${name}`, (signal) => bodyOf(api.GET('/auth/v1/bindingreviews/{name}/bindings', { ...path, signal })));
   const ending = useSignal<Item | undefined>(undefined);
-  async function answer({ binding, version }: Item, decision: 'Keep' | 'End', signal?: AbortSignal): Promise<void> {
-    const body = { name: binding.name, version, decision };
+  const shortening = useSignal<Item | undefined>(undefined);
+  async function answer({ binding, version }: Item, decision: Decision, signal?: AbortSignal): Promise<void> {
+    const body = { ...decision, name: binding.name, version };
     await bodyOf(api.POST('/auth/v1/bindingreviews/{name}/answers', { ...path, body, ...(signal && { signal }) }));
     await refetch('reviews', 'reviewed', 'standing');
   }
-  const keep = (item: Item) => void answer(item, 'Keep').catch((error: unknown) => toast('bad', asProblem(error).message));
-  const item = ending.value;
+  const keep = (item: Item) => void answer(item, { decision: 'Keep' }).catch((error: unknown) => toast('bad', asProblem(error).message));
   return (
     <>
       <p class="muted measure">{t(spec.unanswered === 'End' ? 'explorer.review.ends' : 'explorer.review.keeps')}</p>
@@ -80,34 +87,108 @@ function Answers({ of: { metadata, spec } }: { of: Review }) {
                 { title: t('explorer.role'), cell: (row) => <Held of={row} /> },
                 { title: t('explorer.binding'), cell: ({ binding }) => <BindingLink of={binding} /> },
                 { title: t('explorer.review.answer'), cell: (row) => <Told of={row} /> },
-                { title: '', cell: (row) => <Decisions onKeep={() => keep(row)} onEnd={() => (ending.value = row)} /> },
+                {
+                  title: '',
+                  cell: (row) => (
+                    <Decisions
+                      onKeep={() => keep(row)}
+                      onShorten={row.binding.userBinding === undefined ? undefined : () => (shortening.value = row)}
+                      onEnd={() => (ending.value = row)}
+                    />
+                  ),
+                },
               ]}
             />
           </>
         )}
       </Loaded>
-      {item !== undefined && (
-        <Confirm
-          title={t('explorer.review.endTitle', { name: item.binding.userBinding ?? item.binding.name })}
-          action={t('explorer.review.end')}
+      {ending.value && (
+        <End
+          of={ending.value}
           onClose={() => (ending.value = undefined)}
-          onConfirm={async (signal) => {
-            await answer(item, 'End', signal);
-            ending.value = undefined;
-          }}
-        >
-          <p>{t('explorer.review.endWhat', { role: item.role.name, names: item.subjects.map(nameOf).join(', ') })}</p>
-        </Confirm>
+          onEnd={(item, signal) => answer(item, { decision: 'End' }, signal)}
+        />
+      )}
+      {shortening.value && (
+        <Shorten
+          of={shortening.value}
+          onClose={() => (shortening.value = undefined)}
+          onShorten={(shortened, until, signal) => answer(shortened, { decision: 'Shorten', until }, signal)}
+        />
       )}
     </>
   );
 }
 
-const Decisions = ({ onKeep, onEnd }: { onKeep: () => void; onEnd: () => void }) => (
+interface EndProps {
+  of: Item;
+  onClose: () => void;
+  onEnd: (item: Item, signal: AbortSignal) => Promise<void>;
+}
+
+const End = ({ of: item, onClose, onEnd }: EndProps) => (
+  <Confirm
+    title={t('explorer.review.endTitle', { name: item.binding.userBinding ?? item.binding.name })}
+    action={t('explorer.review.end')}
+    onClose={onClose}
+    onConfirm={async (signal) => {
+      await onEnd(item, signal);
+      onClose();
+    }}
+  >
+    <p>{t('explorer.review.endWhat', { role: item.role.name, names: item.subjects.map(nameOf).join(', ') })}</p>
+  </Confirm>
+);
+
+interface ShortenProps {
+  of: Item;
+  onClose: () => void;
+  onShorten: (item: Item, until: string, signal: AbortSignal) => Promise<void>;
+}
+
+/** Form for the end of a UserBinding that has none. */
+function Shorten({ of: item, onClose, onShorten }: ShortenProps) {
+  const { role, subjects, binding } = item;
+  const until = useSignal(localTime(new Date(Date.now() + usualMs).toISOString()));
+  async function shorten(signal: AbortSignal): Promise<void> {
+    await onShorten(item, instant(until.value), signal);
+    onClose();
+    toast('ok', t('action.saved'));
+  }
+  return (
+    <Dialog title={t('explorer.review.shortenTitle', { name: binding.userBinding ?? binding.name })} onClose={onClose}>
+      <Form action={t('explorer.review.shorten')} onSubmit={shorten} onCancel={onClose}>
+        <p>{t('explorer.review.shortenWhat', { role: role.name, names: subjects.map(nameOf).join(', ') })}</p>
+        <Field
+          label={t('bindings.until')}
+          name="until"
+          type="datetime-local"
+          value={until}
+          isRequired
+          hint={t('explorer.review.shortenHint', { zone: timeZone() })}
+        />
+      </Form>
+    </Dialog>
+  );
+}
+
+interface DecisionsProps {
+  onKeep: () => void;
+  /** Undefined for a binding that can have no end. */
+  onShorten: (() => void) | undefined;
+  onEnd: () => void;
+}
+
+const Decisions = ({ onKeep, onShorten, onEnd }: DecisionsProps) => (
   <div class="buttons">
     <Button kind="quiet" onClick={onKeep}>
       {t('explorer.review.keep')}
     </Button>
+    {onShorten && (
+      <Button kind="quiet" onClick={onShorten}>
+        {t('explorer.review.shorten')}
+      </Button>
+    )}
     <Button kind="quiet" onClick={onEnd}>
       {t('explorer.review.end')}
     </Button>
