@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { RecordingDatabase } from '@atrium/audit-store/recording.ts';
 import { SqliteStore } from '@atrium/audit-store/sqlite-store.ts';
 import { expect } from 'chai';
 import { auditEventList } from '../../../src/activity/schema.ts';
@@ -19,22 +20,37 @@ interface RecordingServer extends TestServer {
   auditStore: SqliteStore;
 }
 
-/** Starts a service whose shells end at the test. Alice and Bob may use shells, and Carol may read and delete recordings in `shop`. */
-export async function startRecordings(between: ApiServerBetween, audit: object, options: ServerOptions = {}): Promise<RecordingServer> {
+/** Returns recordings whose parts may be elsewhere than in the database. */
+export type RecordingsIn = (database: RecordingDatabase) => RecordingDatabase;
+
+interface RecordingOptions extends ServerOptions {
+  recordingsIn?: RecordingsIn | undefined;
+}
+
+/** Alice and Bob may use shells, and Carol may read and delete recordings. */
+export const people = [
+  { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } },
+  aRole('shells', [{ apiGroups: [''], resources: ['pods/exec', 'pods/attach'], verbs: ['*'] }]),
+  clusterRoleBinding('alice-shells', 'shells', { kind: 'User', name: 'alice' }),
+  clusterRoleBinding('bob-shells', 'shells', { kind: 'User', name: 'bob' }),
+  aRole('recordings', [{ apiGroups: ['auth.platform.io'], resources: ['recordings'], verbs: ['get', 'list', 'delete'] }]),
+  clusterRoleBinding('carol-recordings', 'recordings', { kind: 'User', name: 'carol' }),
+];
+
+/** Starts a service whose shells end at the test. */
+export async function startRecordings(
+  between: ApiServerBetween,
+  audit: object,
+  { recordingsIn, ...options }: RecordingOptions = {},
+): Promise<RecordingServer> {
   const auditStore = await SqliteStore.open(':memory:');
+  Object.assign(auditStore.recordings, recordingsIn?.({ ...auditStore.recordings }));
   const server = await startServer({
     ...options,
     auditStore,
     between: between.start,
     config: { audit },
-    objects: [
-      { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } },
-      aRole('shells', [{ apiGroups: [''], resources: ['pods/exec', 'pods/attach'], verbs: ['*'] }]),
-      clusterRoleBinding('alice-shells', 'shells', { kind: 'User', name: 'alice' }),
-      clusterRoleBinding('bob-shells', 'shells', { kind: 'User', name: 'bob' }),
-      aRole('recordings', [{ apiGroups: ['auth.platform.io'], resources: ['recordings'], verbs: ['get', 'list', 'delete'] }]),
-      clusterRoleBinding('carol-recordings', 'recordings', { kind: 'User', name: 'carol' }),
-    ],
+    objects: people,
   });
   return {
     ...server,
