@@ -167,6 +167,14 @@ const migrations = ({ bigint, bytes }: ColumnTypes): Record<string, Migration> =
       }
     },
   },
+  '0008-objects': {
+    async up(db) {
+      await db.schema
+        .alterTable('recording_parts')
+        .addColumn('object_bytes', bigint, (column) => column.notNull().defaultTo(0))
+        .execute();
+    },
+  },
 });
 
 /** Brings the schema of a database up to date. @throws the error of the step that failed; the database is as before that step */

@@ -49,7 +49,10 @@ export type Recording = z.output<typeof recording>;
 /** Lines of asciicast, compressed by gzip, as base64. */
 const part = z.object({ number: z.int().min(1), lines: z.string() });
 
-export type RecordingPart = z.output<typeof part>;
+export interface RecordingPart extends z.output<typeof part> {
+  /** Bytes of the object of a bucket that has the lines, in place of the database. Never leaves the store. */
+  objectBytes?: number | undefined;
+}
 
 /** The present state of a recording, and its next part. */
 export const recordingStep = z.strictObject({
@@ -127,4 +130,6 @@ export interface ExpiredRecording {
 export interface RecordingDatabase extends RecordingStore {
   /** Returns some of the recordings that have expired: none at the end. */
   expired(retention: RecordingRetention): Promise<ExpiredRecording[]>;
+  /** Returns the number of the last part; 0 without parts. */
+  lastPart(id: string): Promise<number>;
 }

@@ -42,6 +42,7 @@ export const recordingsOf = (database: () => EventDatabase): RecordingDatabase =
   read: async (id, after) => readParts(database(), id, after),
   delete: async (id) => deleteRecording(database(), id),
   expired: async (retention) => expiredRecordings(database().db, retention),
+  lastPart: async (id) => lastPart(database(), id),
 });
 
 async function keepStep({ db, begin }: EventDatabase, { recording: kept, isNew, part }: RecordingStep): Promise<boolean> {
@@ -61,7 +62,10 @@ async function keepStep({ db, begin }: EventDatabase, { recording: kept, isNew, 
     if (part !== undefined)
       await transaction
         .insertInto('recording_parts')
-        .values({ recording: row.id, number: part.number, lines: Buffer.from(part.lines, 'base64') })
+        .values({
+          ...{ recording: row.id, number: part.number },
+          ...{ lines: Buffer.from(part.lines, 'base64'), object_bytes: part.objectBytes ?? 0 },
+        })
         .onConflict((conflict) => conflict.columns(['recording', 'number']).doNothing())
         .execute();
     return true;
@@ -97,11 +101,19 @@ async function getRecording({ db }: EventDatabase, id: string): Promise<Recordin
 async function readParts({ db }: EventDatabase, id: string, after: number): Promise<RecordingPart[]> {
   const parts = db
     .selectFrom('recording_parts')
-    .select(['number', 'lines'])
+    .select(['number', 'lines', 'object_bytes'])
     .where('recording', '=', stored(id))
     .where('number', '>', after);
   const rows = await parts.orderBy('number').limit(partsAtOnce).execute();
-  return rows.map(({ number, lines }) => ({ number, lines: Buffer.from(lines).toString('base64') }));
+  return rows.map(({ number, lines, object_bytes: objectBytes }) => ({
+    ...{ number, lines: Buffer.from(lines).toString('base64') },
+    ...(objectBytes > 0 && { objectBytes }),
+  }));
+}
+
+async function lastPart({ db }: EventDatabase, id: string): Promise<number> {
+  const query = db.selectFrom('recording_parts').select('number').where('recording', '=', stored(id));
+  return (await query.orderBy('number', 'desc').limit(1).executeTakeFirst())?.number ?? 0;
 }
 
 async function deleteRecording({ db, begin }: EventDatabase, id: string): Promise<boolean> {
@@ -133,7 +145,7 @@ async function expiredRecordings(db: Kysely<Tables>, { before = 0, maxBytes }: R
 
 /** Returns the first ones of the oldest recordings without which all the others have no more bytes than the bound. */
 async function beyondBound(db: Kysely<Tables>, oldest: readonly string[], maxBytes: number): Promise<string[]> {
-  const bytes = sql<number>`coalesce(sum(length(lines)), 0)`;
+  const bytes = sql<number>`coalesce(sum(length(lines) + object_bytes), 0)`;
   const { total } = await db.selectFrom('recording_parts').select(bytes.as('total')).executeTakeFirstOrThrow();
   let excess = Number(total) - maxBytes;
   if (excess <= 0) return [];

@@ -39,6 +39,7 @@ export class SqliteStore implements AuditDatabase {
     read: this.#ofRecordings('read'),
     delete: this.#ofRecordings('delete'),
     expired: this.#ofRecordings('expired'),
+    lastPart: this.#ofRecordings('lastPart'),
   };
   readonly #worker: Worker;
   /** Calls that are not answered yet. The start of the thread has the id 0. */

@@ -86,8 +86,10 @@ export interface Tables {
   recording_parts: {
     recording: string;
     number: number;
-    /** Lines of asciicast, compressed by gzip. */
+    /** Lines of asciicast, compressed by gzip. Empty if an object of a bucket has them. */
     lines: Uint8Array;
+    /** Bytes of this object. */
+    object_bytes: number;
   };
 }
 

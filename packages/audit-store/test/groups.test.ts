@@ -97,7 +97,8 @@ describe('groups of segments', () => {
     await append(database, 0, 20 * segmentSize);
     await database.db.destroy();
     const before = new DatabaseSync(file);
-    before.exec("DROP TABLE segment_groups; DELETE FROM kysely_migration WHERE name = '0007-groups'");
+    before.exec('DROP TABLE segment_groups; ALTER TABLE recording_parts DROP COLUMN object_bytes');
+    before.exec("DELETE FROM kysely_migration WHERE name >= '0007-groups'");
     before.close();
     database = await openSqlite(file, segmentSize);
     await append(database, 20 * segmentSize, 3 * eventsOfGroup);

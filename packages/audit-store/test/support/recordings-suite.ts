@@ -24,7 +24,7 @@ const aPart = (number: number, text: string): RecordingPart => ({ number, lines:
 const textOf = ({ lines }: RecordingPart) => gunzipSync(Buffer.from(lines, 'base64')).toString();
 
 /** Tests of recordings that hold on each database. */
-export function itKeepsRecordings(opened: () => AuditDatabase): void {
+export function itKeepsRecordings(opened: () => Pick<AuditDatabase, 'recordings'>): void {
   const all = async (...page: Parameters<AuditDatabase['recordings']['list']>) =>
     (await opened().recordings.list(...page)).recordings.map(({ id }) => id);
   const readAll = async (id: string) => (await opened().recordings.read(id, 0)).map(textOf);
