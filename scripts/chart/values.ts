@@ -242,6 +242,12 @@ export const valuesSchema = z.strictObject({
     }),
     spool: z.strictObject({ sizeLimit: quantity() }),
     postgres: z.strictObject({ existingSecret: objectName(), key: dataKey(), certificateAuthority: certificateAuthority() }),
+    s3: z.strictObject({
+      existingSecret: objectName(),
+      accessKeyIDKey: dataKey(),
+      secretAccessKeyKey: dataKey(),
+      certificateAuthority: certificateAuthority(),
+    }),
     apiServer: z.strictObject({
       existingSecret: objectName(),
       key: dataKey(),

@@ -14,7 +14,8 @@ interface Stores {
 }
 
 export function createAuditChain(services: Services, { auditStore: store, owned }: Stores): Feature {
-  const retention = owned && new Retention({ ...services, store: owned, retention: services.config.auditStore.retention });
+  const retention =
+    owned && new Retention({ ...services, store: owned, recordings: owned.recordings, retention: services.config.auditStore.retention });
   const checkpoints = store && new Checkpoints(services, retention?.propose ?? ((kept) => store.propose(kept)));
   return {
     operations: chainOperations(services, new AuditChain(services, { store, checkpoints })),

@@ -1,5 +1,5 @@
 import type { AuditEvent } from '@atrium/audit-store/event.ts';
-import type { ExpiredRecording } from '@atrium/audit-store/recording.ts';
+import type { ExpiredRecording, RecordingDatabase } from '@atrium/audit-store/recording.ts';
 import type { AuditDatabase, AuditRetention, Proposal, StoreUsage } from '@atrium/audit-store/store.ts';
 import type { Counter, Metrics } from '@atrium/http/telemetry/metrics.ts';
 import type { ServiceClient } from '@atrium/kubernetes/own-account.ts';
@@ -9,6 +9,7 @@ import type { Config } from '../config/schema.ts';
 
 interface RetentionOptions {
   store: AuditDatabase;
+  recordings: Pick<RecordingDatabase, 'expired' | 'delete'>;
   retention: Config['auditStore']['retention'];
   /** Client whose clock decides about ages. */
   client: Pick<ServiceClient, 'serverClock'>;
@@ -108,15 +109,15 @@ export class Retention {
 
   /** Removes recordings, which have bounds of their own beside the age. An event tells of each, so that no one is missed. */
   async #sweepRecordings(): Promise<void> {
-    const { store, log, retention, client } = this.#options;
+    const { store, recordings, log, retention, client } = this.#options;
     const bounds = { before: this.#bounds().before, maxBytes: retention.maxRecordingsSize };
     let total = 0;
     while (!this.#isStopping) {
-      const expired = await store.recordings.expired(bounds);
+      const expired = await recordings.expired(bounds);
       if (expired.length === 0) break;
       const time = client.serverClock.now();
       await store.append(expired.map((recording) => expiryOf(recording, time)));
-      for (const { id } of expired) await store.recordings.delete(id);
+      for (const { id } of expired) await recordings.delete(id);
       total += expired.length;
     }
     if (total > 0) log.info({ removed: total }, 'expired recordings of shells were removed');

@@ -109,7 +109,36 @@ const retention = z.strictObject({
     .describe('At `maxSize` the oldest events are removed, or further ones are refused: they wait at the replicas.'),
   maxRecordingsSize: size()
     .prefault('2GiB')
-    .describe('Bytes of all recordings of shells, compressed; the oldest of more are removed. The volume needs them beside `maxSize`.'),
+    .describe(
+      'Bytes of all recordings of shells, compressed; the oldest of more are removed. Without a bucket the volume needs them beside `maxSize`.',
+    ),
+});
+
+const s3 = z.strictObject({
+  endpoint: httpURLWithoutQuery().describe('Address of the S3 API, such as `https://s3.eu-central-1.amazonaws.com`.'),
+  region: z
+    .string()
+    .regex(/^[a-z0-9-]{1,64}$/, 'must be a region such as eu-central-1')
+    .default('us-east-1')
+    .describe('Region in the signature. Most servers beside AWS take any.'),
+  bucket: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'must be the name of a bucket')
+    .describe('Bucket, which exists already.'),
+  prefix: z
+    .string()
+    .regex(/^(?:[\w-][\w.-]{0,63}\/){0,8}$/, 'must be folders with a slash at the end of each, such as atrium/recordings/')
+    .default('')
+    .describe('Begin of the names of all objects, such as `atrium/`. Installations that share a bucket need different ones.'),
+  pathStyle: z.boolean().default(true).describe('The bucket is the first segment of the path, not a part of the host name.'),
+  accessKeyIDFile: path().describe('File with the id of the access key. All files are reread for each request.'),
+  secretAccessKeyFile: path().describe('File with the secret access key.'),
+  sessionTokenFile: path().optional().describe('File with the session token of temporary credentials.'),
+  caFile: path().optional().describe('PEM certificate authority of the server, beside those of the system. Reread after a failure.'),
+});
+
+const recordings = z.strictObject({
+  s3: s3.optional().describe('Bucket with the output of [recordings](audit.md#recordings-in-a-bucket), in place of the database.'),
 });
 
 const otlp = z.strictObject({
@@ -131,6 +160,7 @@ const auditStoreSettings = z.strictObject({
     .describe('SQLite file with the events, on a volume of its own. Ignored with `postgres`.'),
   postgres: postgres.optional().describe('PostgreSQL in place of the file.'),
   retention: retention.prefault({}).describe('Events that are removed, the oldest first.'),
+  recordings: recordings.prefault({}).describe('Place of the output of recordings of shells.'),
   apiServer: apiServer
     .optional()
     .describe('Takes events of the audit webhook of kube-apiserver at `/v1/kube-apiserver`: what did not come through Atrium.'),

@@ -1,25 +1,35 @@
-import type { RecordingStore } from '@atrium/audit-store/recording.ts';
+import type { RecordingDatabase, RecordingStore } from '@atrium/audit-store/recording.ts';
 import type { ApiServerEvent, AuditDatabase, AuditStore, Joined } from '@atrium/audit-store/store.ts';
 import type { Counter, Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { StatusError, serviceUnavailable } from '@atrium/objects/status.ts';
 import type { Retention } from '../audit-chain/retention.ts';
 
+interface ReportedStoreOptions {
+  store: AuditDatabase;
+  /** Recordings, whose parts may be elsewhere than in the store. */
+  recordings: RecordingDatabase;
+  retention: Pick<Retention, 'propose' | 'requireRoom' | 'usage'>;
+  metrics: Metrics;
+}
+
 /** A store whose failures are answered with 503, and told by a check and metrics. */
 export class ReportedStore implements AuditStore {
   readonly recordings: RecordingStore = {
-    keep: (...step) => this.#reported(this.#store.recordings.keep(...step)),
-    list: (...query) => this.#reported(this.#store.recordings.list(...query)),
-    get: (...id) => this.#reported(this.#store.recordings.get(...id)),
-    read: (...place) => this.#reported(this.#store.recordings.read(...place)),
-    delete: (...id) => this.#reported(this.#store.recordings.delete(...id)),
+    keep: (...step) => this.#reported(this.#recordings.keep(...step)),
+    list: (...query) => this.#reported(this.#recordings.list(...query)),
+    get: (...id) => this.#reported(this.#recordings.get(...id)),
+    read: (...place) => this.#reported(this.#recordings.read(...place)),
+    delete: (...id) => this.#reported(this.#recordings.delete(...id)),
   };
   readonly #store: AuditDatabase;
-  readonly #retention: Pick<Retention, 'propose' | 'requireRoom' | 'usage'>;
+  readonly #recordings: RecordingDatabase;
+  readonly #retention: ReportedStoreOptions['retention'];
   readonly #appended: Counter<'outcome'>;
   #failure: string | undefined;
 
-  constructor(store: AuditDatabase, retention: Pick<Retention, 'propose' | 'requireRoom' | 'usage'>, metrics: Metrics) {
+  constructor({ store, recordings, retention, metrics }: ReportedStoreOptions) {
     this.#store = store;
+    this.#recordings = recordings;
     this.#retention = retention;
     this.#appended = metrics.counter({
       name: 'atrium_audit_store_events_total',

@@ -16,9 +16,11 @@ import { scrapeOperation } from '../meta/about.ts';
 import { reportCertificate } from '../meta/metrics.ts';
 import { BatchReader } from './api-server-batch.ts';
 import { apiServerOperation } from './api-server-routes.ts';
+import { Bucket } from './bucket.ts';
 import { StoreCallers } from './callers.ts';
 import { IndexProgress } from './index-progress.ts';
 import { LogExport } from './log-export.ts';
+import { recordingsInBucket } from './recordings-in-bucket.ts';
 import { ReportedStore } from './reported-store.ts';
 import { storeOperations } from './routes.ts';
 
@@ -42,6 +44,7 @@ export class StoreServer {
   readonly #index: IndexProgress;
   readonly #batches = new BatchReader();
   readonly #logs: LogExport | undefined;
+  readonly #bucket: Bucket | undefined;
   readonly #public: Listener;
   readonly #internal: Listener;
 
@@ -52,8 +55,15 @@ export class StoreServer {
     this.#graceMs = server.shutdownGrace;
     this.#apiServer = new KubernetesClient({ connection, requestTimeoutMs: kubernetes.requestTimeout, metrics, log });
     const { asService: client } = this.#apiServer;
-    this.#retention = new Retention({ store, retention: auditStore.retention, client, metrics, log });
-    this.#store = new ReportedStore(store, this.#retention, metrics);
+    let { recordings } = store;
+    if (auditStore.recordings.s3 !== undefined) {
+      const bucket = new Bucket({ settings: auditStore.recordings.s3, metrics, log });
+      this.#health.add({ name: 'recordings', critical: false, failure: bucket.failure });
+      this.#bucket = bucket;
+      recordings = recordingsInBucket(recordings, bucket);
+    }
+    this.#retention = new Retention({ store, recordings, retention: auditStore.retention, client, metrics, log });
+    this.#store = new ReportedStore({ store, recordings, retention: this.#retention, metrics });
     this.#index = new IndexProgress(store, log);
     if (auditStore.otlp !== undefined) {
       const logs = new LogExport({ store, settings: auditStore.otlp, version: packageJson.version, metrics, log });
@@ -112,6 +122,7 @@ export class StoreServer {
     await this.#index.stop();
     await this.#batches.stop();
     await this.#retention.stop();
+    await this.#bucket?.stop();
     await this.#apiServer.close();
     await this.#store.stop();
     this.#log.info({ cutConnections }, 'audit store has stopped');

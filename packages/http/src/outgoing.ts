@@ -43,8 +43,8 @@ interface TrustingAgentOptions {
 export interface OutgoingRequest {
   method?: string | undefined;
   headers: Record<string, string>;
-  /** Parameters are sent as a form; a text needs its media type among the headers. */
-  body?: URLSearchParams | string | undefined;
+  /** Parameters are sent as a form; a text and bytes need their media type among the headers. */
+  body?: URLSearchParams | string | Uint8Array | undefined;
   signal: AbortSignal;
 }
 
@@ -70,7 +70,7 @@ export class TrustingAgent {
       method,
       // Without this header a server may choose a coding (RFC 9110, 12.5.3).
       headers: { 'accept-encoding': 'identity', ...(body instanceof URLSearchParams && formHeaders), ...headers },
-      body: body ? body.toString() : null,
+      body: (body instanceof URLSearchParams ? body.toString() : body) || null,
       signal,
     });
   }

@@ -138,6 +138,41 @@ describe('the audit store of the chart', () => {
     expect(JSON.stringify(setOf(objects).template.spec)).to.include(JSON.stringify(mounts[0]));
   });
 
+  it('keeps recordings in a bucket, by the access key of a Secret', async () => {
+    const s3 = { endpoint: 'https://s3.example.com:9000', bucket: 'recordings' };
+    const objects = await enabled({
+      'config.auditStore.recordings.s3': s3,
+      'auditStore.s3': {
+        existingSecret: 'bucket',
+        secretAccessKeyKey: 'AWS_SECRET_ACCESS_KEY',
+        certificateAuthority: { existingConfigMap: 'ca' },
+      },
+    });
+    const { egress } = z.object({ egress: z.array(z.unknown()) }).parse(one(objects, 'NetworkPolicy', name).spec);
+    const { volumes, containers } = setOf(objects).template.spec;
+
+    expect(fileOf(objects, name).config.auditStore.recordings.s3).to.include({
+      ...s3,
+      accessKeyIDFile: '/var/run/secrets/atrium/bucket/id',
+      secretAccessKeyFile: '/var/run/secrets/atrium/bucket/secret',
+      caFile: '/var/run/secrets/atrium/bucket-ca/ca.crt',
+    });
+    expect(volume(volumes, 'bucket')).to.deep.include({
+      secret: {
+        secretName: 'bucket',
+        items: [
+          { key: 'accessKeyID', path: 'id' },
+          { key: 'AWS_SECRET_ACCESS_KEY', path: 'secret' },
+        ],
+      },
+    });
+    expect(containers[0].volumeMounts.map(({ mountPath }) => mountPath)).to.include.members([
+      '/var/run/secrets/atrium/bucket',
+      '/var/run/secrets/atrium/bucket-ca',
+    ]);
+    expect(egress.at(-1)).to.deep.equal({ ports: [{ port: 9000 }] });
+  });
+
   it('takes the audit webhook of kube-apiserver, from the addresses of the control plane', async () => {
     const apiServer = { existingSecret: 'audit-webhook', clusterIP: '10.96.200.20', cidrs: ['192.0.2.0/28'] };
     const objects = await enabled({ 'auditStore.apiServer': apiServer });
