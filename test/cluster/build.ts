@@ -62,6 +62,13 @@ const collector: Module = {
   sources: ['main.go'],
 };
 
+const s3: Module = {
+  directory: join(import.meta.dirname, 's3'),
+  programs: { s3: '.' },
+  linkerFlags: '-s -w',
+  sources: ['main.go'],
+};
+
 const authority: Module = {
   directory: join(import.meta.dirname, 'authority'),
   programs: { authority: '.' },
@@ -99,6 +106,9 @@ export const promcheckProgram = async () => join(await programsOf(promcheck), 'p
 
 /** Returns the path of the collector of OpenTelemetry. The first call builds it. */
 export const collectorProgram = async () => join(await programsOf(collector), 'collector');
+
+/** Returns the path of an S3 server. The first call builds it. */
+export const s3Program = async () => join(await programsOf(s3), 's3');
 
 /** Returns the path of the program that answers like kubectl and kube-controller-manager. The first call builds it, which takes minutes. */
 export const authorityProgram = async () => join(await programsOf(authority), 'authority');
@@ -154,6 +164,7 @@ if (import.meta.main) {
           await nodeProgram(),
           await promcheckProgram(),
           await collectorProgram(),
+          await s3Program(),
           await authorityProgram(),
         );
     })

@@ -25,7 +25,8 @@ export interface Installation extends TestServer {
   storeLines: readonly string[];
   /** Issues a token of an account of the service's namespace. */
   accountToken(audience: string | undefined, account?: string): Promise<string>;
-  startStore(): Promise<void>;
+  /** @param changed settings of the store in place of those before */
+  startStore(changed?: object): Promise<void>;
   stopStore(): Promise<void>;
   /** File of the store, which a test may change while the store is stopped. */
   databaseFile: string;
@@ -85,7 +86,7 @@ export async function withAuditStore(
     databaseFile: join(directory, 'audit.db'),
     storeMetricsURL: () => `http://127.0.0.1:${running?.metricsPort}`,
     accountToken,
-    async startStore() {
+    async startStore(changed = {}) {
       const store = await openStoreServer({
         config: parseConfig({
           yaml: stringify({
@@ -93,7 +94,7 @@ export async function withAuditStore(
               ...{ host: '127.0.0.1', port, metricsPort: 0 },
               ...(hasTLS && { tls: { certFile: file('tls.crt'), keyFile: file('tls.key') } }),
             },
-            auditStore: { databaseFile: join(directory, 'audit.db'), callers: [serviceAccount], ...intake, ...database },
+            auditStore: { databaseFile: join(directory, 'audit.db'), callers: [serviceAccount], ...intake, ...database, ...changed },
           }),
         }),
         connection: connectionWith(await server.token('admin'), server.cluster),

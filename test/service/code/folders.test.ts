@@ -22,7 +22,7 @@ const folders = runs.flat().filter((word) => /^(?:test|packages)\//.test(word));
 describe('the folders of the tests', () => {
   it('are those of docs/testing.md', () => {
     const known =
-      /^(?:packages\/[a-z-]+\/test|test\/(?:service|cluster|tools\/(api|browser|chart|clients|collector|directory|docs|hostile|image|installed|keycloak|kubectl|lighthouse|postgres|prometheus|regular-expressions|site)))\//;
+      /^(?:packages\/[a-z-]+\/test|test\/(?:service|cluster|tools\/(api|browser|chart|clients|collector|directory|docs|hostile|image|installed|keycloak|kubectl|lighthouse|postgres|prometheus|regular-expressions|s3|site)))\//;
 
     expect(tests.filter((path) => !known.test(path))).to.deep.equal([]);
   });
