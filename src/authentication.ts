@@ -122,6 +122,7 @@ export function createLogins(base: Base, { brand, translations, passwords, isOpe
           accounts,
           tokens: accessTokens.exchanged,
           useOnce: (...use) => revokedTokens.useState(...use),
+          isOperation,
         })
       : undefined;
   const recorder = new LoginRecorder(services, accounts, issuers?.inUse);

@@ -137,7 +137,7 @@ export const auditEvents = {
   },
   TokenExchangeRefused: {
     action: 'create users/accesstokens',
-    when: 'The token of a workload is refused: at most 10 a minute for each client network.',
+    when: 'The token of a workload is refused: at most 10 a minute for each client network, and 600 of all.',
     fields: ['code', 'reason', 'issuer', 'workload'],
   },
   GroupCreated: { action: 'create groups', when: 'A caller creates a group.', fields: byCaller },

@@ -2,6 +2,7 @@ import { problemsOfEmbeddedClients } from './embedded-clients.ts';
 import { kindsOf } from './factors.ts';
 import { type IssuerConfig, identityURLOf, issuersOf, usernamePrefixOf } from './issuers.ts';
 import { oneIssuer } from './login-sections.ts';
+import { mcpResourceOf } from './mcp-resource.ts';
 import type { Config } from './schema.ts';
 import { smtpContradictions } from './smtp-section.ts';
 
@@ -42,17 +43,19 @@ function problemsOfAgents({ features, mcp, ...config }: Config): Problems {
   };
 }
 
-/** Returns the problems of the token exchange. A token that a person gets at a login must never be one of a workload. */
+/** Returns the problems of the token exchange. A token that a person gets at a login, or an agent, must never be one of a workload. */
 function problemsOfTokenExchange(config: Config): Problems {
   const { features, server, tokenExchange } = config;
   if (!features.tokenExchange) return {};
   const logins = issuersOf(config).map(({ issuer, clientID, audiences }) => ({ issuer, audiences: [clientID, ...audiences] }));
+  const ofAgents = mcpResourceOf(config);
   const entries = tokenExchange.issuers.flatMap(({ issuer, audience }, index) => {
     const path = `tokenExchange.issuers[${index}]`;
     const isLogin = logins.some((login) => login.issuer === issuer && login.audiences.includes(audience));
     return [
       ...(issuer === identityURLOf(config) ? [[`${path}.issuer`, 'must not be the embedded issuer, which has people only']] : []),
       ...(isLogin ? [[`${path}.audience`, 'must differ from the clients and audiences of logins at this issuer']] : []),
+      ...(audience === ofAgents ? [[`${path}.audience`, 'must not be the address of /mcp, for which agents get tokens']] : []),
     ];
   });
   return {

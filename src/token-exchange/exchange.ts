@@ -15,8 +15,8 @@ import type { WorkloadIssuer, WorkloadIssuers } from './workload-issuers.ts';
 
 /** Exchanges on this replica in a minute, of all networks together. A signature costs less than a millisecond. */
 const perMinuteInAll = 6_000;
-/** Refusals of one network in a minute that the audit has: every user of a public issuer gets its tokens. */
-const auditedRefusals = 10;
+/** Refusals in a minute that the audit has, of one network and of all: every user of a public issuer gets its tokens. */
+const auditedRefusals = { ofNetwork: 10, inAll: 600 };
 
 /** Parameters of a request (RFC 8693 section 2.1). */
 export interface ExchangeRequest {
@@ -37,6 +37,8 @@ interface ExchangeNeeds {
   tokens: ExchangedTokens;
   /** Records the first use of a text. @returns false if it was used before, on any replica; @throws StatusError 503, 504 */
   useOnce(text: string, expiresAt: Date, signal: AbortSignal): Promise<boolean>;
+  /** Reports whether the service has an operation of that id. */
+  isOperation: (id: string) => boolean;
 }
 
 /** A machine user, and the entry of its record that trusts the token. */
@@ -52,6 +54,7 @@ export class TokenExchange {
   readonly #perNetwork: RateLimit;
   readonly #inAll: RateLimit;
   readonly #audited: RateLimit;
+  readonly #auditedInAll: RateLimit;
 
   constructor(services: Services, needs: ExchangeNeeds) {
     const { clock, config } = services;
@@ -59,26 +62,29 @@ export class TokenExchange {
     this.#needs = needs;
     this.#perNetwork = new RateLimit({ limit: config.login.perMinute, clock, what: 'token exchanges' });
     this.#inAll = new RateLimit({ limit: perMinuteInAll, clock, what: 'token exchanges' });
-    this.#audited = new RateLimit({ limit: auditedRefusals, clock });
+    this.#audited = new RateLimit({ limit: auditedRefusals.ofNetwork, clock });
+    this.#auditedInAll = new RateLimit({ limit: auditedRefusals.inAll, clock });
   }
 
   /** @throws OAuthError; StatusError 429, 503, 504 */
   async exchange({ subjectToken, clientID, scope }: ExchangeRequest, ctx: Context, signal: AbortSignal): Promise<Exchanged> {
-    const { accounts, issuers, tokens } = this.#needs;
+    const { accounts, issuers, tokens, isOperation } = this.#needs;
     this.#perNetwork.require(ctx.state.source);
     this.#inAll.require('all');
-    const given = requestedScope(scope);
+    const given = requestedScope(scope, isOperation);
     requireAccounts(accounts);
     const issuer = issuers.of(subjectToken);
     if (issuer === undefined) throw this.#refuse(ctx, 'IssuerUnknown');
     const claims = await issuer.verify(subjectToken).catch((error: unknown) => {
-      throw error instanceof StatusError && error.status.code === 401 ? notAccepted(error.cause) : error;
+      throw error instanceof StatusError && error.status.code === 401
+        ? this.#refuse(ctx, 'TokenInvalid', { issuer, cause: error.cause })
+        : error;
     });
     const { account, entry } = this.#trusting(claims, clientID, { ctx, issuer });
     const now = this.#services.now();
     const expiresAt = new Date(Math.min(claims.exp * 1000, now.getTime() + this.#services.config.tokenExchange.tokenTTL));
     const expiresInSeconds = Math.floor((expiresAt.getTime() - now.getTime()) / 1000);
-    if (expiresInSeconds < 1) throw this.#refuse(ctx, 'TokenExpired', issuer);
+    if (expiresInSeconds < 1) throw this.#refuse(ctx, 'TokenExpired', { issuer });
     if (entry.once) await this.#requireUnused(claims, { ctx, issuer }, signal);
     const exchange = { issuer: issuer.issuer, subject: claims.sub };
     const { id, text } = await tokens.create({ owner: account, exchange, scope: given, expiresAt }, signal);
@@ -107,36 +113,51 @@ export class TokenExchange {
       return account && entry ? [{ account, entry }] : [];
     });
     const [found, another] = trusting;
-    if (found === undefined) throw this.#refuse(about.ctx, 'NotTrusted', about.issuer, claims);
-    if (another !== undefined)
+    if (found === undefined) throw this.#refuse(about.ctx, 'NotTrusted', { issuer: about.issuer, claims });
+    if (another !== undefined) {
+      this.#record(about.ctx, 'NotNamed', { issuer: about.issuer, claims });
       throw new OAuthError('invalid_request', 'several machine users trust this token: name one of them in client_id');
+    }
     const { phase } = phaseOf(found.account, now(), config.users.idleDays);
-    if (phase !== 'Normal') throw this.#refuse(about.ctx, `Account${phase}`, about.issuer, claims);
+    if (phase !== 'Normal') throw this.#refuse(about.ctx, `Account${phase}`, { issuer: about.issuer, claims });
     return found;
   }
 
   /** @throws OAuthError for a token without a name, or one that was used before */
   async #requireUnused({ iss, jti, exp }: VerifiedClaims, { ctx, issuer }: Refused, signal: AbortSignal): Promise<void> {
-    if (typeof jti !== 'string' || jti === '') throw this.#refuse(ctx, 'NoTokenID', issuer);
+    if (typeof jti !== 'string' || jti === '') throw this.#refuse(ctx, 'NoTokenID', { issuer });
     const isFirst = await this.#needs.useOnce(`exchange ${iss}\0${jti}`, new Date((exp + leewaySeconds) * 1000), signal);
-    if (!isFirst) throw this.#refuse(ctx, 'TokenUsed', issuer);
+    if (!isFirst) throw this.#refuse(ctx, 'TokenUsed', { issuer });
   }
 
   /** Records why a token is refused. The caller may be a stranger, and does not learn which users exist and what they trust. */
-  #refuse(ctx: Context, reason: string, issuer?: WorkloadIssuer, claims?: VerifiedClaims): OAuthError {
-    const origin = auditOrigin(ctx);
-    if (this.#audited.take(origin.source) === undefined)
-      this.#services.audit.record({
-        ...origin,
-        audit: 'TokenExchangeRefused',
-        outcome: 'failure',
-        code: 400,
-        reason,
-        ...(issuer && { issuer: issuer.id }),
-        ...(claims && { workload: claims.sub }),
-      });
-    return notAccepted(new Error(reason));
+  #refuse(ctx: Context, reason: string, known: KnownOfToken = {}): OAuthError {
+    this.#record(ctx, reason, known);
+    return notAccepted(known.cause ?? new Error(reason));
   }
+
+  /** Records a refusal. Strangers cannot fill the audit: a network has some events in a minute, and all networks together have a bound, too. */
+  #record(ctx: Context, reason: string, { issuer, claims }: KnownOfToken): void {
+    const origin = auditOrigin(ctx);
+    if (this.#audited.take(origin.source) !== undefined || this.#auditedInAll.take('all') !== undefined) return;
+    this.#services.audit.record({
+      ...origin,
+      audit: 'TokenExchangeRefused',
+      outcome: 'failure',
+      code: 400,
+      reason,
+      ...(issuer && { issuer: issuer.id }),
+      ...(claims && { workload: claims.sub }),
+    });
+  }
+}
+
+/** Parts of a refused token that are known for sure. */
+interface KnownOfToken {
+  issuer?: WorkloadIssuer;
+  /** Verified claims. */
+  claims?: VerifiedClaims;
+  cause?: unknown;
 }
 
 interface Refused {

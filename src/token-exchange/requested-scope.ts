@@ -8,9 +8,10 @@ const maxLength = 4096;
  * Returns the scope that the words of a request name: `read`, `namespace:NAME` and `operation:ID`. A scope narrows the rights of the user,
  * and has no word that could widen them.
  *
+ * @param isOperation reports whether the service has an operation of that id. A token for another one would open less than its pipeline needs.
  * @throws OAuthError invalid_scope
  */
-export function requestedScope(scope: string | undefined): GivenScope | undefined {
+export function requestedScope(scope: string | undefined, isOperation: (id: string) => boolean): GivenScope | undefined {
   if (scope === undefined) return undefined;
   if (scope.length > maxLength) throw invalid();
   const words = new Set(scope.split(' '));
@@ -22,8 +23,12 @@ export function requestedScope(scope: string | undefined): GivenScope | undefine
     ...(namespaces.length > 0 && { namespaces }),
     ...(operations.length > 0 && { operations }),
   });
-  if (known !== words.size || [...namespaces, ...operations].includes('') || !asked.success) throw invalid();
+  if (known !== words.size || namespaces.includes('') || !operations.every(isOperation) || !asked.success) throw invalid();
   return asked.data;
 }
 
-const invalid = () => new OAuthError('invalid_scope', 'scope: must be read, namespace:NAME and operation:ID, separated by one space');
+const invalid = () =>
+  new OAuthError(
+    'invalid_scope',
+    'scope: must be read, namespace:NAME and operation:ID with the id of an operation, separated by one space',
+  );

@@ -12,6 +12,8 @@ interface TokenExchangeNeeds {
   tokens: ExchangedTokens;
   /** Records the first use of a text. @returns false if it was used before, on any replica */
   useOnce(text: string, expiresAt: Date, signal: AbortSignal): Promise<boolean>;
+  /** Reports whether the service has an operation of that id. */
+  isOperation: (id: string) => boolean;
 }
 
 export function createTokenExchange(services: Services, { publicURL, ...needs }: TokenExchangeNeeds): Pick<Feature, 'operations' | 'stop'> {

@@ -81,6 +81,8 @@ export interface EmbeddedLoginOptions {
   /** Settings of access requests, as in the YAML file. */
   accessRequests?: Record<string, unknown>;
   mcp?: Record<string, unknown>;
+  /** Settings of the token exchange, as in the YAML file. */
+  tokenExchange?: Record<string, unknown>;
   /** Settings of lists, as in the YAML file. */
   lists?: Record<string, unknown>;
   /** Ids of `console.languages`, in order. Default: the default of the setting. */
@@ -143,6 +145,7 @@ async function startAll(
     features = {},
     accessRequests = {},
     mcp = {},
+    tokenExchange = {},
     lists = {},
     languages,
     smtp,
@@ -219,6 +222,7 @@ async function startAll(
           features,
           accessRequests,
           mcp,
+          tokenExchange,
           lists,
           audit,
           ...(smtp && { smtp: { caFile, ...smtp } }),

@@ -7,6 +7,8 @@ import { clusterRoleBinding } from '../../support/grants.ts';
 import { aPolicy, user } from '../access-requests/support.ts';
 import { aReview } from '../binding-reviews/support.ts';
 import { configMap, publicLabel } from '../console/objects.ts';
+import { TestProvider } from '../login/provider/provider.ts';
+import { aMachine, audience, branch, exchangeForm, workloadToken } from '../token-exchange/workloads.ts';
 import { Described, type DescribedOperation } from './described.ts';
 
 const email = 'root@example.com';
@@ -83,7 +85,16 @@ const absent = new Set([
 
 describe('the service, by its OpenAPI document', () => {
   const lists = { resources: [{ version: 'v1', resource: 'namespaces' }, roles] };
-  const service = forSuite(() => startEmbeddedLogin({ emails: [email], password, lists, features: { accessRequests: true } }));
+  const provider = forSuite(() => TestProvider.start({ clientID: audience }));
+  const service = forSuite(() =>
+    startEmbeddedLogin({
+      emails: [email],
+      password,
+      lists,
+      features: { accessRequests: true, tokenExchange: true },
+      tokenExchange: { issuers: [{ id: 'ci', issuer: provider.issuer, audience }] },
+    }),
+  );
   let described: Described;
   let token: string;
   let refreshToken: string;
@@ -198,6 +209,18 @@ describe('the service, by its OpenAPI document', () => {
       expect(response.headers.get('content-type')).to.contain(type);
       expect(judge(one, response.status, type, JSON.stringify(await response.json()))).to.deep.equal([]);
     }
+  });
+
+  it('answers an exchange as it is described', async () => {
+    const one = operation('ExchangeToken');
+    await service.admin.apply(aMachine('shop', [{ issuer: provider.issuer, audience, claims: { sub: branch } }]));
+    const [type = ''] = Object.keys(one.requestBody?.content ?? {});
+    const body = exchangeForm(workloadToken(provider), { client_id: 'shop', scope: 'read' });
+    const response = await eventually(
+      () => service.request(one.path, { method: 'POST', headers: { 'content-type': type }, body }),
+      ({ status }) => status === 200,
+    );
+    expect(judge(one, 200, response.headers.get('content-type') ?? '', await response.text())).to.deep.equal([]);
   });
 
   it('answers a login, its renewal and its end as they are described', async () => {

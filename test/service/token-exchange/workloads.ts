@@ -53,13 +53,17 @@ const answer = z.looseObject({
   code: z.int().optional(),
 });
 
-/** Sends a form, with the usual fields where it does not say otherwise. */
-export async function exchange(server: TestServer, subjectToken: string | undefined, fields: Fields = {}) {
+/** Returns a form, with the usual fields where it does not say otherwise. */
+export function exchangeForm(subjectToken: string | undefined, fields: Fields = {}): string {
   const all = { grant_type: grantType, subject_token: subjectToken, subject_token_type: idToken, ...fields };
   const given = new URLSearchParams();
   for (const [name, value] of Object.entries(all)) if (value !== undefined) given.set(name, value);
-  return send(server, given.toString());
+  return given.toString();
 }
+
+/** Sends such a form. */
+export const exchange = (server: TestServer, subjectToken: string | undefined, fields: Fields = {}) =>
+  send(server, exchangeForm(subjectToken, fields));
 
 export async function send(server: TestServer, body: string, query = '') {
   const headers = { 'content-type': 'application/x-www-form-urlencoded' };
