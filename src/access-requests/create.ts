@@ -53,7 +53,7 @@ export class RequestCreator {
   async create(asked: NewRequest, { isDryRun, origin }: CreateOptions, caller: Caller, signal: AbortSignal): Promise<RequestRow> {
     const context = this.#context;
     const { services, people, requests, policies, admission } = context;
-    requireNoAccessToken('accessRequests', caller);
+    requireNoAccessToken('newAccessRequest', caller);
     const account = people.requireNormal(caller);
     await admission.require(signal);
     await Promise.all([requests, policies].map(({ lister }) => lister.whenReady(signal)));

@@ -126,7 +126,7 @@ export async function endRequest(
   caller: Caller,
   signal: AbortSignal,
 ): Promise<RequestRow> {
-  requireNoAccessToken('accessRequests', caller);
+  requireNoAccessToken('endOfAccess', caller);
   const account = context.people.requireNormal(caller);
   const end = async (found: RequestRow): Promise<RequestRow | 'conflict'> => {
     await requireEnder(context, found, caller, account, signal);

@@ -14,7 +14,7 @@ interface StepUpSettings extends StepUpPolicy {
 }
 
 interface Rule {
-  /** Completes the sentence "an access token cannot …": no access token is accepted for any of these writes. */
+  /** Completes the sentence "an access token cannot …": no access token is accepted for any of these writes, and no agent. */
   readonly action: string;
   /** A session needs a recent login always, or where the installation lists one of these operations. */
   readonly recentLogin: 'always' | readonly StepUpOperation[];
@@ -22,6 +22,8 @@ interface Rule {
   readonly resources?: readonly string[];
   /** Deletion counts as a write. Other deletions take something away, and must be fast. */
   readonly includesDeletion?: true;
+  /** An agent may do it, because other people decide. */
+  readonly isOpenToAgents?: true;
 }
 
 const rules = {
@@ -49,7 +51,8 @@ const rules = {
   },
   members: { action: 'change members of groups', recentLogin: ['bindings'], resources: ['auth.platform.io/groups'] },
   // A policy may require a recent login, too.
-  accessRequests: { action: 'ask for access, or end it', recentLogin: [] },
+  newAccessRequest: { action: 'ask for access', recentLogin: [], isOpenToAgents: true },
+  endOfAccess: { action: 'end access', recentLogin: [] },
   viewAsWrites: { action: 'write as another user', recentLogin: ['viewAsWrites'] },
   accessDecisions: { action: 'decide on access', recentLogin: ['accessDecisions'] },
   proposals: { action: 'decide on proposals of agents', recentLogin: [] },
@@ -103,12 +106,17 @@ export function sensitiveWriteOf(
 export const isWrite = (method: string, write: SensitiveWrite): boolean =>
   ['POST', 'PUT', 'PATCH'].includes(method) || (method === 'DELETE' && ruleOf(write).includesDeletion === true);
 
-/** @throws StatusError 403, cause `AccessTokenNotAllowed` */
-export function requireNoAccessToken(write: SensitiveWrite, { accessToken }: Bearer): void {
-  if (accessToken === undefined) return;
-  const message = `an access token cannot ${ruleOf(write).action}: log in, or send a token of the identity provider`;
-  throw new StatusError(403, 'Forbidden', message, { details: { causes: [{ reason: 'AccessTokenNotAllowed', message }] } });
+/** Refuses access tokens and agents. @throws StatusError 403, cause `AccessTokenNotAllowed` or `AgentNotAllowed` */
+export function requireNoAccessToken(write: SensitiveWrite, { accessToken, agent }: Bearer): void {
+  const { action, isOpenToAgents } = ruleOf(write);
+  if (agent !== undefined && !isOpenToAgents)
+    throw notAllowed('AgentNotAllowed', `an agent cannot ${action}: the user can do it in the console`);
+  if (accessToken !== undefined)
+    throw notAllowed('AccessTokenNotAllowed', `an access token cannot ${action}: log in, or send a token of the identity provider`);
 }
+
+const notAllowed = (reason: string, message: string): StatusError =>
+  new StatusError(403, 'Forbidden', message, { details: { causes: [{ reason, message }] } });
 
 /**
  * Requires a recent login where the rule or the installation asks for one. The refusal follows the check of the caller's rights, so that a
@@ -122,7 +130,7 @@ export function requireRecentLogin(write: SensitiveWrite, caller: Caller, settin
     requireStepUp(caller, settings, now);
 }
 
-/** Requires what the rule of the write says of access tokens and of recent logins. @throws StatusError 401, 403 */
+/** Requires what the rule of the write says of access tokens, agents and recent logins. @throws StatusError 401, 403 */
 export function requireSensitiveWrite(write: SensitiveWrite, caller: Caller, settings: StepUpSettings, now: Date): void {
   requireNoAccessToken(write, caller);
   requireRecentLogin(write, caller, settings, now);

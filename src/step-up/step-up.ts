@@ -27,9 +27,10 @@ export const hasAcr = (acr: string | undefined, values: readonly string[]): bool
  *
  * @throws StatusError 401, cause `StepUpRequired`; 403, cause `StepUpNotPossible`, for a credential that no login can renew
  */
-export function requireStepUp({ identity, accessToken, login }: Caller, { maxAge, acr }: StepUpPolicy, now: Date): void {
-  if (accessToken === undefined && identity.name.startsWith('system:serviceaccount:')) return;
-  if (accessToken !== undefined || login === undefined) throw notPossible();
+export function requireStepUp({ identity, accessToken, agent, login }: Caller, { maxAge, acr }: StepUpPolicy, now: Date): void {
+  const isLent = accessToken !== undefined || agent !== undefined;
+  if (!isLent && identity.name.startsWith('system:serviceaccount:')) return;
+  if (isLent || login === undefined) throw notPossible();
   const age = now.getTime() / 1000 - login.authTime;
   const isFresh = age <= maxAge / 1000 && age >= -leewaySeconds;
   if (!isFresh || (acr.length > 0 && !hasAcr(login.acr, acr))) throw stepUpRequired({ maxAge, acr });

@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import { type Authenticator, readBearer } from '@atrium/http/authenticator.ts';
 import type { Bearer, TokenScope } from '@atrium/http/caller.ts';
 import { ClientAddresses } from '@atrium/http/client-address.ts';
+import type { Operation } from '@atrium/http/operation.ts';
 import { requestChain } from '@atrium/http/request-listener.ts';
 import { createLog } from '@atrium/http/telemetry/log.ts';
 import { Metrics } from '@atrium/http/telemetry/metrics.ts';
@@ -73,9 +74,16 @@ export interface Door extends TestServer {
   /** Calls a tool by the official client. */
   call(person: string, name: string, input?: Record<string, unknown>): Promise<Answer>;
   post(person: string | undefined, body: unknown, headers?: Record<string, string>, signal?: AbortSignal): Promise<Response>;
+  /** Sends a request with the credential of the agent of a user to an operation behind the stub. */
+  asAgent(person: string, method: string, path: string, body?: unknown): Promise<Response>;
 }
 
-export async function startDoor(people: People, { config = {}, ...options }: ServerOptions = {}): Promise<Door> {
+/** @param isStubbed selects further operations behind the same stub, which accept no agent in a real service. Default: none */
+export async function startDoor(
+  people: People,
+  { config = {}, ...options }: ServerOptions = {},
+  isStubbed: (operation: Operation) => boolean = () => false,
+): Promise<Door> {
   const { features, ...others } = config;
   const server = await startServer({
     ...options,
@@ -86,7 +94,7 @@ export async function startDoor(people: People, { config = {}, ...options }: Ser
     basePath: '',
     addresses: new ClientAddresses([], createLog({ level: 'silent', format: 'json' })),
     corsOrigins: [],
-    operations: server.operations.filter(({ id }) => id === 'CallAgentTools'),
+    operations: server.operations.filter((operation) => operation.id === 'CallAgentTools' || isStubbed(operation)),
     authenticator: stub(people),
     bodyLimit: 1024 * 1024,
     requestTimeoutMs: 120_000,
@@ -128,6 +136,11 @@ export async function startDoor(people: People, { config = {}, ...options }: Ser
         },
         body: typeof body === 'string' ? body : JSON.stringify(body),
       }),
+    asAgent(person, method, path, body) {
+      const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
+      const headers = { ...headersOf(person), ...(body !== undefined && { 'Content-Type': type }) };
+      return fetch(new URL(path, doorURL), { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) });
+    },
     async stop() {
       for (const client of clients.values()) await (await client).close();
       await stopListening(http);
