@@ -43,7 +43,9 @@ describe('a proposed change on the console', () => {
       const [, action] = /\/p-1\/(\w+)$/.exec(request.url()) ?? [];
       if (action !== undefined) {
         sent.push(`${action} ${request.postData()}`);
-        if (refusal) return route.fulfill({ status: refusal.code, json: refusal });
+        const isOld = action === 'confirmation' && request.postDataJSON().resourceVersion !== proposal.change?.resourceVersion;
+        const refused = isOld ? status(409, 'Conflict', 'the object has changed') : refusal;
+        if (refused) return route.fulfill({ status: refused.code, json: refused });
         proposal = aProposal({ phase: action === 'confirmation' ? 'Confirmed' : 'Rejected', change: undefined });
       }
       if (request.url().endsWith('/changeproposals')) return route.fulfill({ json: { metadata: {}, items: [proposal] } });
@@ -111,17 +113,25 @@ describe('a proposed change on the console', () => {
   it('shows the new difference if the object has changed meanwhile', async () => {
     await open();
     await difference('64Mi');
-    refusal = status(409, 'Conflict', 'the object has changed');
     proposal = aProposal({ change: change('8', '128Mi') });
     await press(page, 'Confirm');
     await page.getByText('The object has changed meanwhile.').waitFor();
     await visitor.complainsOf('status of 409');
     await difference('128Mi');
     expect(await page.getByText('the object has changed', { exact: true }).count()).to.equal(0);
-    refusal = undefined;
     await press(page, 'Confirm');
     await phase('Confirmed');
     expect(sent.at(-1)).to.equal('confirmation {"resourceVersion":"8"}');
+  });
+
+  it('is confirmed for a new version of the object on which its effect is the same', async () => {
+    await open();
+    await difference('256Mi');
+    proposal = aProposal({ change: change('8', '64Mi') });
+    await press(page, 'Confirm');
+    await phase('Confirmed');
+    await visitor.complainsOf('status of 409');
+    expect(sent).to.deep.equal(['confirmation {"resourceVersion":"7"}', 'confirmation {"resourceVersion":"8"}']);
   });
 
   it('tells why the cluster refuses it, and can be rejected then', async () => {

@@ -20,13 +20,12 @@ import { toast } from '../../ui/toast';
 import { ActivityLink } from '../activity/activity-link';
 import { Changes } from '../cluster/yaml/code';
 import { comparedText } from '../cluster/yaml/object-text';
+import { type Change, effectOf } from './effect';
 import { type ChangeProposal, ProposalPhase, sentenceOf } from './words';
 
 /** A change that an agent proposes, with the difference that it makes now. The user confirms or rejects it. */
 export function Page({ params: { name = '' } }: PageProps) {
-  const load = useLoad(`proposals/${name}`, (signal) =>
-    bodyOf(api.GET('/auth/v1/changeproposals/{name}', { params: { path: { name } }, signal })),
-  );
+  const load = useLoad(`proposals/${name}`, (signal) => read(name, signal));
   const proposal = load.data.value;
   const heading = useRef<HTMLHeadingElement>(null);
   useExpiry(proposal, load);
@@ -124,6 +123,32 @@ const Until = ({ time }: { time: string }) => (
   </>
 );
 
+const paramsOf = (name: string) => ({ params: { path: { name } } });
+
+const read = (name: string, signal?: AbortSignal) =>
+  bodyOf(api.GET('/auth/v1/changeproposals/{name}', { ...paramsOf(name), ...(signal && { signal }) }));
+
+const reject = (name: string) => bodyOf(api.POST('/auth/v1/changeproposals/{name}/rejection', { ...paramsOf(name), body: {} }));
+
+/** Objects whose pods crash get a new status, and with it a new version, all the time. */
+const attempts = 4;
+
+/** Confirms a change that the user has seen, also for another version of the object on which its effect is the same. */
+async function confirm(name: string, seen: Change): Promise<ChangeProposal> {
+  let { resourceVersion } = seen;
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const body = { ...(resourceVersion !== undefined && { resourceVersion }) };
+      return await bodyOf(api.POST('/auth/v1/changeproposals/{name}/confirmation', { ...paramsOf(name), body }));
+    } catch (error) {
+      if (asProblem(error).status !== 409 || attempt === attempts) throw error;
+      const { change } = await read(name);
+      if (change === undefined || change.resourceVersion === resourceVersion || effectOf(change) !== effectOf(seen)) throw error;
+      resourceVersion = change.resourceVersion;
+    }
+  }
+}
+
 interface AnswerProps {
   proposal: ChangeProposal;
   load: Load<ChangeProposal>;
@@ -133,12 +158,11 @@ interface AnswerProps {
 /** Shows the change, and the buttons that confirm or reject it. Neither is the default. */
 function Answer({ proposal, load, onDone }: AnswerProps) {
   const { metadata, change, refusal } = proposal;
-  const { resourceVersion } = change ?? {};
-  const params = { path: { name: metadata.name } };
   const busy = useSignal<'confirm' | 'reject' | undefined>(undefined);
   const problem = useSignal<Problem | undefined>(undefined);
-  const [first] = useState(resourceVersion);
-  const isChanged = resourceVersion !== first;
+  const effect = change && effectOf(change);
+  const [first] = useState(effect);
+  const isChanged = effect !== first;
   async function answer(id: 'confirm' | 'reject', send: () => Promise<ChangeProposal>): Promise<void> {
     if (busy.value !== undefined) return;
     busy.value = id;
@@ -155,19 +179,11 @@ function Answer({ proposal, load, onDone }: AnswerProps) {
       busy.value = undefined;
     }
   }
-  const confirm = () =>
-    bodyOf(
-      api.POST('/auth/v1/changeproposals/{name}/confirmation', {
-        params,
-        body: { ...(resourceVersion !== undefined && { resourceVersion }) },
-      }),
-    );
-  const reject = () => bodyOf(api.POST('/auth/v1/changeproposals/{name}/rejection', { params, body: {} }));
   return (
     <section class="card" aria-labelledby="change-title">
       <h2 id="change-title">{t('cluster.changes')}</h2>
       {isChanged && (
-        <Notice key={resourceVersion} kind="warn">
+        <Notice key={effect} kind="warn">
           {t('proposals.changed')}
         </Notice>
       )}
@@ -177,14 +193,18 @@ function Answer({ proposal, load, onDone }: AnswerProps) {
           {t('proposals.refused')} <bdi>{refusal.message}</bdi>
         </Notice>
       )}
-      {change && <Difference key={resourceVersion} change={change} />}
+      {change && <Difference key={effect} change={change} />}
       <div class="buttons">
         {change && (
-          <Button icon={Check} isBusy={busy.value === 'confirm'} onClick={() => void answer('confirm', confirm)}>
+          <Button
+            icon={Check}
+            isBusy={busy.value === 'confirm'}
+            onClick={() => void answer('confirm', () => confirm(metadata.name, change))}
+          >
             {t('proposals.confirm')}
           </Button>
         )}
-        <Button icon={X} isBusy={busy.value === 'reject'} onClick={() => void answer('reject', reject)}>
+        <Button icon={X} isBusy={busy.value === 'reject'} onClick={() => void answer('reject', () => reject(metadata.name))}>
           {t('proposals.reject')}
         </Button>
       </div>
@@ -193,7 +213,7 @@ function Answer({ proposal, load, onDone }: AnswerProps) {
 }
 
 /** Shows the object before and after the change. The service proposes no changes of Secrets. */
-function Difference({ change: { before, after } }: { change: NonNullable<ChangeProposal['change']> }) {
+function Difference({ change: { before, after } }: { change: Change }) {
   const load = useLoad('editors/editor', () => import('../../editors/editor'));
   return (
     <Loaded load={load}>
