@@ -103,9 +103,9 @@ async function finishLogin(
     const { link } = proof.flow;
     if (link !== undefined) return await linkAccount(context, { callback, ...linking }, ctx, { proof, link });
     const loggedIn = await callback.logIn(proof, signal);
-    const person = await issueSession(context, ctx, loggedIn, signal);
+    const { person, session } = await issueSession(context, ctx, loggedIn, signal);
     if (loggedIn.account !== undefined) await knownBrowsers.remember(ctx, loggedIn.account.uid);
-    audit.record(succeeded(ctx, loggedIn));
+    audit.record(succeeded(ctx, loggedIn, session));
     return person;
   } catch (error) {
     if (error instanceof StatusError) audit.record(failed(ctx, error));
@@ -113,7 +113,13 @@ async function finishLogin(
   }
 }
 
-async function issueSession(context: SessionContext, ctx: Context, loggedIn: LoggedIn, signal: AbortSignal): Promise<Person> {
+/** @returns the person, and the name of the Session unless the client stores the tokens itself */
+async function issueSession(
+  context: SessionContext,
+  ctx: Context,
+  loggedIn: LoggedIn,
+  signal: AbortSignal,
+): Promise<{ person: Person; session?: string }> {
   const { sessions, seals, config, now } = context;
   const { flow, tokens, login: verified, identity, user, account } = loggedIn;
   const { tokenStorage, returnTo } = flow;
@@ -123,10 +129,10 @@ async function issueSession(context: SessionContext, ctx: Context, loggedIn: Log
   if (tokenStorage === 'local') {
     // Refresh and logout prefer the cookie: an older session of this browser would shadow the new tokens.
     await sessions.leave(ctx, signal);
-    return { ...person, token: localPayload(tokens, await seals.write({ login, issuer: verified.issuer }, tokens)) };
+    return { person: { ...person, token: localPayload(tokens, await seals.write({ login, issuer: verified.issuer }, tokens)) } };
   }
   const session = await beginSession(context, ctx, { tokens, login, verified }, signal).catch(sessionRefused);
-  return { ...person, token: sessionPayload(session.secrets) };
+  return { person: { ...person, token: sessionPayload(session.secrets) }, session: session.row.name };
 }
 
 /** Reports a refusal of the Session object by the API server as 503, because it is not the caller's fault. */
@@ -134,8 +140,8 @@ function sessionRefused(error: unknown): never {
   throw error instanceof StatusError && error.status.code < 500 ? serviceUnavailable('kubernetes', { cause: error }) : error;
 }
 
-const succeeded = (ctx: Context, { identity, account, login }: LoggedIn): AuditEvent => ({
-  ...auditCaller(ctx, { identity }),
+const succeeded = (ctx: Context, { identity, account, login }: LoggedIn, session: string | undefined): AuditEvent => ({
+  ...auditCaller(ctx, { identity, ...(session !== undefined && { session }) }),
   audit: 'LoginSucceeded',
   outcome: 'success',
   issuer: login.issuer.settings.id,

@@ -118,5 +118,6 @@ describe('events of a connection to a container', () => {
     expect(begin?.session).to.match(/^s-/);
     const logins = await eventsOf(server.auditStore, { event: 'LoginSucceeded', name: nameOf(email) }, 1);
     expect(logins[0]?.objectRef).to.deep.include({ resource: 'users', subresource: 'sessions' });
+    expect(logins[0]?.session).to.equal(begin?.session);
   });
 });

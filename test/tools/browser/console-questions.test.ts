@@ -168,7 +168,7 @@ describe('the questions of an auditor', () => {
       async walk(clicks) {
         await clicks.on(menu('Activity'));
         await clicks.type(field('Words of the event'), 'exec payments');
-        await says('admin@example.com ran a command in Pod orders-db-0 in payments').waitFor();
+        await says('admin@example.com ran psql orders in Pod orders-db-0 in payments').waitFor();
         return {
           path: `subresource=exec&namespace=payments&from=${ago(dayMs)}`,
           command: ['-n', 'payments', '--subresource', 'exec', '--since', '1d'],

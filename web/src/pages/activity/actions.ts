@@ -116,6 +116,16 @@ export function actionOf({ verb, objectRef: { resource, subresource = '' } }: Au
 export const toldAction = (event: AuditEvent): (typeof ofBody)[number] | undefined =>
   hadEffect(event) ? ofBody.find((action) => action === event.action) : undefined;
 
+const shells = ['ash', 'bash', 'dash', 'fish', 'ksh', 'sh', 'zsh'];
+
+/** Reports whether a connection is a terminal in which a shell alone was run. */
+export function isShell({ connection: { command = [], tty } = {} }: AuditEvent): boolean {
+  const [program = '', ...options] = command;
+  return (
+    tty === true && shells.includes(program.split('/').at(-1) ?? '') && options.every((option) => ['-i', '-l', '--login'].includes(option))
+  );
+}
+
 /** Returns the standing access that an event has changed: that of a binding, or of a role. A deletion leaves none. */
 export function changedAccess(event: AuditEvent): { namespace?: string | undefined; name?: string; role?: string } | undefined {
   const { verb, objectRef } = event;

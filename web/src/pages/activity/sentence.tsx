@@ -3,7 +3,8 @@ import { type ComponentChildren, Fragment } from 'preact';
 import { type Kind, kindId, pageOf } from '../../api/kinds';
 import { href } from '../../app/router';
 import { dateTime, type Key, t } from '../../text/text';
-import { type AuditEvent, actionOf, hadEffect, serviceActionOf, toldAction } from './actions';
+import { shellCommand } from '../cluster/kubectl';
+import { type AuditEvent, actionOf, hadEffect, isShell, serviceActionOf, toldAction } from './actions';
 
 /** Begin and end of a place in a text. No text of a language has these characters. */
 const [open, close] = ['\u{E000}', '\u{E001}'];
@@ -52,11 +53,25 @@ function Done({ event, kinds, isAtObject = false }: SentenceProps) {
   const action = done === 'scale' ? 'scale' : actionOf(event);
   if (action === undefined && event.event !== undefined) return textWith('activity.event', { event: <code>{event.event}</code>, what });
   if (action === undefined) return textWith('activity.other', { who, verb: <code>{verb}</code>, what });
+  if (action === 'exec' && event.connection?.command) return ranCommand(event, { who, what });
   if (!hadEffect(event)) return textWith(`activity.tried.${action}`, { who, what });
   if (action !== 'scale') return textWith(`activity.${action}`, { who, what });
   const { from, to } = changes.find(({ field }) => field === 'spec.replicas') ?? {};
   if (to === undefined) return textWith('activity.change', { who, what });
   return from === undefined ? textWith('activity.scaleTo', { who, what, to }) : textWith('activity.scale', { who, what, from, to });
+}
+
+/** Longest command in a sentence. The whole one is its title. */
+const maxCommandLength = 160;
+
+/** Returns "ran `df -h` in", or "opened a shell in" for the begin of a terminal with nothing but a shell. */
+function ranCommand(event: AuditEvent, parts: { who: ComponentChildren; what: ComponentChildren }): ComponentChildren {
+  const { connection: { command = [] } = {}, stage } = event;
+  if (hadEffect(event) && stage !== 'ResponseComplete' && isShell(event)) return textWith('activity.shell', parts);
+  const line = shellCommand(command);
+  const shown = line.length > maxCommandLength ? `${line.slice(0, maxCommandLength)}…` : line;
+  const words = <code title={line}>{shown}</code>;
+  return textWith(hadEffect(event) ? 'activity.execOf' : 'activity.tried.execOf', { ...parts, command: words });
 }
 
 /** Returns what the sentences about actions of the service name beside the user and the object. */
