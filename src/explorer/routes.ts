@@ -120,7 +120,8 @@ function simulationOperation(context: ExplorerContext): Operation {
     paths: ['/auth/v1/simulations'],
     tag,
     summary: 'Simulates changes of roles, bindings and groups, and reports the rights that subjects would gain and lose',
-    description: 'Changes nothing. `refusals` are the refusals of a dry run with the rights of the caller.',
+    description:
+      'Changes nothing. `refusals` are the refusals of a dry run with the rights of the caller. Callers with rights in one namespace simulate deletions of its RoleBindings.',
     credential: 'required',
     before: [compressed],
     body: simulationBody,

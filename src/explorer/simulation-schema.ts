@@ -128,7 +128,17 @@ export const simulationAnswer = z
     apiVersion: z.literal('auth.platform.io/v1'),
     kind: z.literal('Simulation'),
     resourceVersion: z.string().describe('Version of the compared roles and bindings.'),
-    complete: z.boolean().describe('`false` if the groups of a subject are unknown.'),
+    complete: z.boolean().describe('`false` if the groups of a subject are unknown, and with `namespace`.'),
+    namespace: z
+      .string()
+      .exactOptional()
+      .describe(
+        'Namespace whose RoleBindings alone were compared: the caller may simulate there. A ClusterRoleBinding may still give what is `lost`.',
+      ),
+    rolesHidden: z
+      .boolean()
+      .exactOptional()
+      .describe('With `namespace`: `true` if the caller may not get a role of its RoleBindings. Rights of such roles are left out.'),
     items: z.array(item),
     refusals: z.array(refusal).describe('Changes that the caller may not make, with the messages of a dry run.'),
   })

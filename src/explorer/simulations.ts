@@ -11,7 +11,7 @@ import { bindingWrites } from '../bindings/definition.ts';
 import { GroupMembers } from '../groups/members.ts';
 import { requireSensitiveWrite } from '../step-up/sensitive-writes.ts';
 import { userResource } from '../users/record/schema.ts';
-import { type Asking, type ExplorerContext, requireBindings, requireClusterBindings, requireRoles } from './rights.ts';
+import { type Asking, type ExplorerContext, requireBindings, requireClusterBindings, requireRoles, VisibleRoles } from './rights.ts';
 import { SimulatedChanges } from './simulated-changes.ts';
 import {
   type AccessTuple,
@@ -44,22 +44,29 @@ export class Simulations {
 
   /** @throws StatusError 400, 403, 422, 429, 503, 504 */
   async run(request: SimulationRequest, asking: Asking): Promise<Simulation> {
-    const { services } = this.#context;
-    await services.access.require(asking.caller, { ...simulationResource, verb: 'create' }, asking.signal);
-    const end = this.#limit.begin(callerKey(asking.caller));
+    const { access } = this.#context.services;
+    const { caller, signal } = asking;
+    const right = { ...simulationResource, verb: 'create' };
+    const place = placeOf(request.changes);
+    const isLimited = place !== undefined && !(await access.can(caller, right, signal));
+    await access.require(caller, { ...right, ...(isLimited && { namespace: place }) }, signal);
+    const end = this.#limit.begin(callerKey(caller));
     try {
-      return await this.#run(request, asking);
+      return await this.#run(request, isLimited ? place : undefined, asking);
     } finally {
       end();
     }
   }
 
-  async #run({ changes, subjects: named }: SimulationRequest, asking: Asking): Promise<Simulation> {
+  /** @param place namespace whose RoleBindings alone are compared; undefined for all bindings */
+  async #run({ changes, subjects: named }: SimulationRequest, place: string | undefined, asking: Asking): Promise<Simulation> {
     const context = this.#context;
     const { rbac } = context.services;
-    await requireBindings(context.services, undefined, asking);
-    await requireClusterBindings(context.services, asking);
-    await requireRoles(context.services, asking);
+    await requireBindings(context.services, place, asking);
+    if (place === undefined) {
+      await requireClusterBindings(context.services, asking);
+      await requireRoles(context.services, asking);
+    }
     rbac.requireRecent();
     const { resourceVersion } = rbac;
     const simulated = await SimulatedChanges.of(context, changes, asking.signal);
@@ -67,33 +74,63 @@ export class Simulations {
     if (subjects.length > maxSubjects) throw refused('subjects', 'FieldValueTooMany', `must hold at most ${maxSubjects} subjects`);
     const resolved: ResolvedSubject[] = [];
     for (const subject of subjects) {
-      await requireUser(context, subject, asking);
+      if (place === undefined) await requireUser(context, subject, asking);
       resolved.push(await resolve(context, subject, asking));
     }
-    const found = await this.#compare(simulated, resolved);
+    const views = { before: rbac, after: simulated.rbac };
+    const shown = place === undefined ? undefined : await viewsIn(context, place, views, asking);
+    const found = await this.#compare(shown ?? views, simulated, resolved);
     return {
       apiVersion: 'auth.platform.io/v1',
       kind: 'Simulation',
       resourceVersion,
-      complete: resolved.every(({ hasGroups }) => hasGroups),
+      complete: place === undefined && resolved.every(({ hasGroups }) => hasGroups),
+      ...(place !== undefined && shown && { namespace: place, rolesHidden: shown.rolesHidden }),
       items: resolved.map((subject, index) => itemOf(subject, found[index] ?? { gained: [], lost: [] })),
       refusals: await dryRuns(context, changes, asking),
     };
   }
 
-  async #compare(simulated: SimulatedChanges, subjects: readonly ResolvedSubject[]): Promise<Difference[]> {
-    const { services, users } = this.#context;
+  async #compare(views: Views, simulated: SimulatedChanges, subjects: readonly ResolvedSubject[]): Promise<Difference[]> {
+    const { users } = this.#context;
     const compared = subjects.map(({ subject, who, hasGroups }) => {
       const record = subject.kind === 'User' && hasGroups ? users.accounts.ofSubject(subject.name)?.name : undefined;
       return { before: who, after: record === undefined ? who : { ...who, groups: simulated.groupsAfter(record, who.groups) } };
     });
     try {
-      return await differences({ before: services.rbac, after: simulated.rbac }, compared, { maxTuples, maxBindings });
+      return await differences(views, compared, { maxTuples, maxBindings });
     } catch (error) {
       if (!(error instanceof TooManyTuples)) throw error;
       throw refused('subjects', 'FieldValueTooMany', `the rules of the subjects are more than ${maxTuples} tuples: name fewer subjects`);
     }
   }
+}
+
+/** Returns the namespace of changes that only delete its RoleBindings. */
+function placeOf(changes: readonly SimulatedChange[]): string | undefined {
+  const places = new Set(
+    changes.map((change) => (change.type === 'delete' && change.kind === 'RoleBinding' ? change.namespace : undefined)),
+  );
+  return places.size === 1 ? [...places][0] : undefined;
+}
+
+type View = Parameters<typeof differences>[0]['before'];
+
+interface Views {
+  before: View;
+  after: View;
+}
+
+/** Returns the RoleBindings of a namespace with the roles that the caller may get. @throws StatusError 429, 503, 504 */
+async function viewsIn({ services }: ExplorerContext, place: string, { before, after }: Views, asking: Asking) {
+  const roles = new VisibleRoles(services, asking);
+  const bindings = [...services.rbac.bindingsIn(place)];
+  await roles.review(bindings);
+  const within = (view: View): View => ({
+    bindingsOf: (subject) => view.bindingsOf(subject).filter(({ namespace }) => namespace === place),
+    roleOf: (binding) => (roles.has(binding) ? view.roleOf(binding) : undefined),
+  });
+  return { before: within(before), after: within(after), rolesHidden: bindings.some((binding) => !roles.has(binding)) };
 }
 
 function givenSubject({ kind, name, namespace }: NonNullable<SimulationRequest['subjects']>[number], index: number): BoundSubject {

@@ -250,6 +250,75 @@ describe('POST /auth/v1/simulations', () => {
     }
   });
 
+  describe('by the owner of one namespace', () => {
+    const deletion = (name: string, namespace = 'shop') => ({ type: 'delete', kind: 'RoleBinding', name, namespace });
+
+    before(async () => {
+      await server.kubernetes.apply(
+        aBinding('carol-explores', { role: 'atrium-access-explorer', to: 'User:carol', namespace: 'shop' }),
+        aRole('deletes', [podRule(['delete'])]),
+        aBinding('jane-deletes', { role: 'deletes', to: `User:${jane}` }),
+        aBinding('omar-deletes', { role: 'deletes', to: `User:${omar}`, namespace: 'shop' }),
+      );
+      await eventually(
+        () => post({ changes: [deletion('dev-reads')] }, 'carol'),
+        ({ status }) => status === 200,
+      );
+      await eventually(
+        () => rulesOf(server, `user=${jane}`),
+        ({ items }) => items.some(({ binding, rule }) => binding.name === 'jane-deletes' && rule !== undefined),
+      );
+    });
+
+    it('reports lost rights of RoleBindings there, by the roles that the owner may get', async () => {
+      const one = await simulate([deletion('jane-one')], undefined, 'carol');
+      expect(one).to.deep.include({ complete: false, namespace: 'shop', rolesHidden: true });
+      expect(one.items.map(({ lost }) => lost)).to.deep.equal([
+        [{ verbs: ['delete'], namespace: 'shop', group: '', resource: 'pods', name: 'old' }],
+      ]);
+      expect((await simulate([deletion('dev-reads')], undefined, 'carol')).items[0]).to.deep.include({ lost: [], gained: [] });
+
+      const rules = [{ apiGroups: [rbacGroup], resources: ['clusterroles'], verbs: ['get'] }];
+      await server.kubernetes.apply(aRole('gets-roles', rules), aBinding('carol-gets-roles', { role: 'gets-roles', to: 'User:carol' }));
+      const shown = await eventually(
+        () => simulate([deletion('dev-reads')], undefined, 'carol'),
+        ({ rolesHidden }) => rolesHidden === false,
+      );
+      expect(shown.items[0]?.subject).to.deep.equal({ kind: 'Group', name: 'dev' });
+      expect(shown.items[0]?.lost).to.deep.equal([{ verbs: ['get', 'list'], namespace: 'shop', group: '', resource: 'pods' }]);
+    });
+
+    it('leaves out bindings of the cluster, and groups of users that the owner may not know', async () => {
+      const changes = [deletion('jane-one'), deletion('dev-reads')];
+      const { items } = await simulate(changes, [user(jane), { kind: 'Group', name: 'dev' }], 'carol');
+      expect(items.map(({ lost, warnings }) => [lost.map(({ verbs }) => verbs), warnings])).to.deep.equal([
+        [[['delete']], ['GroupsUnknown']],
+        [[['get', 'list']], []],
+      ]);
+      const everywhere = await simulate(changes, [user(jane)]);
+      expect(everywhere).to.deep.include({ complete: true }).and.not.to.have.property('namespace');
+      expect(everywhere.items[0]?.lost.map(({ verbs }) => verbs)).to.deep.equal([['get', 'list']]);
+    });
+
+    it('tells refusals of a dry run, and changes nothing', async () => {
+      const { refusals } = await simulate([deletion('dev-reads')], undefined, 'carol');
+      expect(refusals.map(({ code }) => code)).to.deep.equal([403]);
+      expect((await server.kubernetes.call('GET', `/apis/${rbacGroup}/v1/namespaces/shop/rolebindings/dev-reads`)).status).to.equal(200);
+    });
+
+    it('refuses other changes, and those of another namespace', async () => {
+      const refused = [
+        [deletion('x', 'vault')],
+        [deletion('dev-reads'), deletion('x', 'vault')],
+        [deletion('dev-reads'), { type: 'delete', kind: 'Role', name: 'one-pod', namespace: 'shop' }],
+        [{ type: 'delete', kind: 'ClusterRoleBinding', name: 'jane-scales' }],
+        [{ type: 'delete', kind: 'RoleBinding', name: 'dev-reads' }],
+        [binds('reads', user(jane), [{ namespace: 'shop' }])],
+      ];
+      for (const changes of refused) expect((await post({ changes }, 'carol')).status, JSON.stringify(changes)).to.equal(403);
+    });
+  });
+
   it('is 422 for 501 subjects and for hostile rules, 400 for 21 changes (SIM-04)', async () => {
     const subjects = Array.from({ length: 501 }, (_, index) => user(`user-${index}`));
     const deletion = { type: 'delete', kind: 'ClusterRoleBinding', name: 'jane-scales' };

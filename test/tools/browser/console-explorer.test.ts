@@ -372,6 +372,50 @@ describe('the access explorer of the console', () => {
     await part(page, 'Result of the simulation').getByText('pods/eviction').waitFor();
   });
 
+  describe('of the owner of one namespace', () => {
+    const visitor = forSuite(async () => new Visitor(await browser.newContext()), needsNoStop);
+    const tab = forSuite(() => visitor.openTab(), needsNoStop);
+
+    before(async () => {
+      const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'nobody@example.com' }];
+      await create(demo, `${rbac}/clusterroles`, {
+        metadata: { name: 'reads-audits' },
+        rules: [{ apiGroups: ['auth.platform.io'], resources: ['audits'], verbs: ['list'] }],
+      });
+      for (const role of ['view', 'atrium-access-explorer', 'reads-audits'])
+        await create(demo, `${rbac}/namespaces/monitoring/rolebindings`, {
+          metadata: { name: `nobody-${role}` },
+          roleRef: roleRef(role),
+          subjects,
+        });
+      const headers = { authorization: `Bearer ${demo.person('nobody').token}` };
+      await eventually(
+        async () => (await fetch(`${demo.url}/auth/v1/standingaccess?namespace=monitoring`, { headers })).status,
+        (status) => status === 200,
+      );
+    });
+
+    it('shows its bindings, and a policy for an administrator in place of changes', async () => {
+      await demo.logIn(tab, 'nobody', '/explorer/standing');
+      await row(tab, 'restarters').waitFor();
+      expect(new URL(tab.url()).search).to.equal('?namespace=monitoring');
+      await row(tab, 'restarters').getByRole('button', { name: 'Replace by requests' }).click();
+      const dialog = tab.getByRole('dialog');
+      await dialog.getByText('You may not create access policies.').waitFor();
+      await dialog.getByLabel('Name of the approver').fill('local:dev');
+      await press(tab, 'Show the policy');
+      const manifest = JSON.parse(await dialog.getByRole('region', { name: 'Access policy' }).locator('pre').innerText()) as {
+        spec: { scope: object; roleRefs: string[] };
+      };
+      expect(manifest.spec).to.deep.include({ scope: { namespaces: { names: ['monitoring'] } }, roleRefs: ['restarts'] });
+      await dialog.getByText('RoleBindings of monitoring alone are counted.').waitFor();
+      await dialog.getByText('You may not read all roles that are bound here.').waitFor();
+      await inspect(tab, 'explorer-proposal-of-owner');
+      await press(tab, 'Done');
+      expect(visitor.takeComplaints()).to.deep.equal([]);
+    });
+  });
+
   describe('of a user without the right to list bindings', () => {
     const visitor = forSuite(async () => new Visitor(await browser.newContext()), needsNoStop);
     const tab = forSuite(() => visitor.openTab(), needsNoStop);

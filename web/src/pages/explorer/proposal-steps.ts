@@ -52,6 +52,18 @@ export const policyOf = (item: Item, name: string, { kind, name: approver, hours
 
 type Policy = ReturnType<typeof policyOf>;
 
+/** Rights of a caller who replaces a binding. Without `propose` an administrator creates the policy. */
+export const rightsOf = ({ binding: { namespace } }: Item) => ({
+  propose: { verb: 'create', resource: policies.resource },
+  simulate: { verb: 'create', resource: 'simulations', ...(namespace && { namespace }) },
+});
+
+/** Simulates the end of a RoleBinding for the owner of its namespace. */
+export function simulateEnd({ binding: { name, namespace } }: Item, signal: AbortSignal): Promise<Schemas['Simulation']> {
+  const change = { type: 'delete' as const, kind: 'RoleBinding' as const, name, namespace };
+  return bodyOf(api.POST('/auth/v1/simulations', { body: { changes: [change] }, signal }));
+}
+
 const bindingPath = ({ binding: { kind, namespace, name } }: Item): string =>
   apiPath(
     { group: 'rbac.authorization.k8s.io', version: 'v1', resource: `${kind.toLowerCase()}s` },

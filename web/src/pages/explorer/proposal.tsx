@@ -1,10 +1,13 @@
 import { typedText } from '@atrium/objects/typed-text.ts';
 import { useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
+import type { Schemas } from '../../api/client';
 import { refetch } from '../../api/load';
 import { asProblem } from '../../api/problem';
 import { randomSuffix } from '../../api/random-suffix';
+import { may, useRights } from '../../app/rights';
 import { t } from '../../text/text';
+import { Copy } from '../../ui/copy';
 import { Dialog, LastLine } from '../../ui/dialog';
 import { Field, Form } from '../../ui/form';
 import { Notice } from '../../ui/state';
@@ -18,6 +21,8 @@ import {
   leftOut,
   policyName,
   policyOf,
+  rightsOf,
+  simulateEnd,
   whyNotReady,
 } from './proposal-steps';
 import { Outcome } from './simulate';
@@ -40,18 +45,80 @@ export function Proposal({ of: item, onClose }: ProposalProps) {
     );
   return (
     <Dialog title={title} onClose={onClose} isWide>
-      <Steps of={item} onClose={onClose} />
+      <Begin of={item} onClose={onClose} />
     </Dialog>
   );
 }
 
-function Steps({ of: item, onClose }: ProposalProps) {
-  const [kind, approver, hours] = [useSignal('Group'), useSignal(''), useSignal('8')];
+/** Callers who may not create policies get the policy for an administrator. */
+function Begin(props: ProposalProps) {
+  const rights = rightsOf(props.of);
+  useRights(Object.values(rights));
+  if (may(rights.propose) === undefined) return null;
+  return may(rights.propose) ? <Steps {...props} /> : <HandOver {...props} />;
+}
+
+/** The policy as a manifest, and what the owner of the namespace may see of the end of the binding. */
+function HandOver({ of: item, onClose }: ProposalProps) {
+  const { fields, name, policy } = usePolicy(item);
+  const { simulate } = rightsOf(item);
+  const canSimulate = item.binding.namespace !== '' && may(simulate) === true;
+  const told = useSignal<{ manifest: string; simulation?: Schemas['Simulation'] } | undefined>(undefined);
+  async function propose(signal: AbortSignal): Promise<void> {
+    const manifest = JSON.stringify(policy(), undefined, 2);
+    told.value = { manifest, ...(canSimulate && { simulation: await simulateEnd(item, signal) }) };
+  }
+  if (told.value) {
+    const { manifest, simulation } = told.value;
+    return (
+      <>
+        <p>{t('explorer.proposal.handOver', { policy: name, binding: item.binding.name })}</p>
+        <Copy label={t('explorer.proposal.manifest')} text={manifest} />
+        <LeftOut of={item} />
+        {simulation?.namespace !== undefined && (
+          <Notice kind="info">{t('explorer.proposal.inNamespace', { namespace: simulation.namespace })}</Notice>
+        )}
+        {simulation?.rolesHidden && <Notice kind="warn">{t('explorer.proposal.rolesHidden')}</Notice>}
+        {simulation && <Outcome of={simulation} />}
+        <LastLine onClose={onClose} isDone />
+      </>
+    );
+  }
+  return (
+    <Form action={t('explorer.proposal.show')} onSubmit={propose} onCancel={onClose}>
+      <p>{t('explorer.proposal.what', { role: item.role.name })}</p>
+      <Notice kind="info">{t('explorer.proposal.mayNot')}</Notice>
+      <PolicyFields {...fields} />
+      <LeftOut of={item} />
+    </Form>
+  );
+}
+
+/** Fields of a policy, and the policy of their values. */
+function usePolicy(item: Item) {
+  const fields = { kind: useSignal('Group'), approver: useSignal(''), hours: useSignal('8') };
+  const { kind, approver, hours } = fields;
   const name = useMemo(() => policyName(item, randomSuffix()), []);
-  const told = useSignal<DryRun | undefined>(undefined);
-  const done = useSignal<Done | undefined>(undefined);
   const policy = () =>
     policyOf(item, name, { kind: kind.value === 'User' ? 'User' : 'Group', name: typedText(approver.value), hours: Number(hours.value) });
+  return { fields, name, policy };
+}
+
+const PolicyFields = ({ kind, approver, hours }: ReturnType<typeof usePolicy>['fields']) => (
+  <>
+    <Field label={t('explorer.proposal.approverKind')} name="kind" value={kind}>
+      <option value="Group">{t('explorer.kind.Group')}</option>
+      <option value="User">{t('explorer.kind.User')}</option>
+    </Field>
+    <Field label={t('explorer.proposal.approver')} name="approver" value={approver} isRequired />
+    <Field label={t('explorer.proposal.hours')} name="hours" value={hours} type="number" isRequired />
+  </>
+);
+
+function Steps({ of: item, onClose }: ProposalProps) {
+  const { fields, name, policy } = usePolicy(item);
+  const told = useSignal<DryRun | undefined>(undefined);
+  const done = useSignal<Done | undefined>(undefined);
   async function tryOut(signal: AbortSignal): Promise<void> {
     told.value = await dryRun(item, policy(), signal);
   }
@@ -81,12 +148,7 @@ function Steps({ of: item, onClose }: ProposalProps) {
   return (
     <Form action={t('explorer.proposal.try')} onSubmit={tryOut} onCancel={onClose}>
       <p>{t('explorer.proposal.what', { role: item.role.name })}</p>
-      <Field label={t('explorer.proposal.approverKind')} name="kind" value={kind}>
-        <option value="Group">{t('explorer.kind.Group')}</option>
-        <option value="User">{t('explorer.kind.User')}</option>
-      </Field>
-      <Field label={t('explorer.proposal.approver')} name="approver" value={approver} isRequired />
-      <Field label={t('explorer.proposal.hours')} name="hours" value={hours} type="number" isRequired />
+      <PolicyFields {...fields} />
       <LeftOut of={item} />
     </Form>
   );

@@ -1,11 +1,13 @@
 /** Standing access: bindings that hold for good, and the last use of each through the service. */
 import { useSignal } from '@preact/signals';
 import { CircleAlert, CircleCheck, CircleQuestionMark, Info, X } from 'lucide';
+import { useEffect } from 'preact/hooks';
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { useLoad } from '../../api/load';
 import { useFeature } from '../../api/version';
 import { useMyNamespaces } from '../../app/namespace';
 import { QueryChoice } from '../../app/query-choice';
+import { may, type Right, useRights } from '../../app/rights';
 import { href, query, setQuery } from '../../app/router';
 import { dateOnly, t } from '../../text/text';
 import { Ago } from '../../ui/age';
@@ -28,6 +30,8 @@ const periods = ['30', '180', '365'] as const;
 export function Standing() {
   const namespaces = useMyNamespaces().data.value?.items.map(({ metadata }) => metadata.name) ?? [];
   const hasReviews = useFeature('accessRequests');
+  const isEverywhere = !query.value.get('namespace');
+  const mayList = useMayList(isEverywhere, namespaces);
   const names = ['namespace', 'name', 'role', 'days', 'holders', 'page'];
   const asked = names.map((name) => query.value.get(name) ?? '').join('\n');
   return (
@@ -55,9 +59,27 @@ export function Standing() {
         />
         {given.map((name) => query.value.get(name) && <Given key={name} name={name} value={query.value.get(name) ?? ''} />)}
       </search>
-      <Bindings key={asked} asked={asked} />
+      {mayList === false && <Empty text={t('explorer.standing.choose')} />}
+      {mayList && <Bindings key={asked} asked={asked} />}
     </section>
   );
+}
+
+const everywhere: readonly Right[] = [
+  { verb: 'list', group: 'rbac.authorization.k8s.io', resource: 'rolebindings' },
+  { verb: 'list', resource: 'audits' },
+];
+
+/** Returns whether to list the bindings; undefined while it is not known. The owner of one namespace sees that one. */
+function useMayList(isEverywhere: boolean, namespaces: readonly string[]): boolean | undefined {
+  useRights(isEverywhere ? everywhere : []);
+  const answers = everywhere.map(may);
+  const mayList = !isEverywhere || (answers.includes(false) ? false : answers.includes(undefined) ? undefined : true);
+  const [only] = mayList === false && namespaces.length === 1 ? namespaces : [];
+  useEffect(() => {
+    if (only !== undefined) setQuery({ namespace: only });
+  }, [only]);
+  return mayList;
 }
 
 /** Conditions that other pages set, and this one takes away. */
