@@ -12,6 +12,7 @@ import { demoEvents, withAccessToken } from '@atrium/demo/events.ts';
 import { demoConnector } from '@atrium/demo/ldap-server.ts';
 import { type DemoRole, demoEnvironment, demoNamespace } from '@atrium/demo/objects.ts';
 import type { KubernetesObject } from '@atrium/embedded-cluster/objects.ts';
+import { type Network, publicNetwork } from '@atrium/http/outgoing.ts';
 import { createLog } from '@atrium/http/telemetry/log.ts';
 import { stringify } from 'yaml';
 import { z } from 'zod';
@@ -154,11 +155,18 @@ const demoApp = (
       authorization: async () => `Bearer ${serviceToken}`,
       discardAuthorization() {},
     },
-    // Services of the embedded cluster do not run: the plugins' servers are on this machine.
-    pluginContext: { network: { resolve: async () => ['127.0.0.1'], isRefused: () => false } },
+    pluginContext: { network: demoNetwork },
     earlierUsage: () => rolledOut.then(() => (resource, at) => cluster.metricsAt(resource, at)),
     log: createLog({ level: 'warn', format: 'json' }),
   });
+
+/** Services of the embedded cluster do not run: the plugins' servers are on this machine. Agents describe themselves at public addresses. */
+const demoNetwork: Network = {
+  resolve: async (host) => (host.endsWith('.svc') ? ['127.0.0.1'] : (await publicNetwork.resolve(host)).filter(isPublic)),
+  isRefused: () => false,
+};
+
+const isPublic = (address: string) => !publicNetwork.isRefused(address);
 
 /** Waits until the caches are filled, because requests that need them are refused before. */
 async function whenReady(url: string): Promise<void> {
@@ -249,6 +257,7 @@ function demoConfig({ host, port, url, packageRoot, pluginsCaFile, ldap, isPatie
       audit: { recordings: [{ mode: 'besteffort' }] },
       auditStore: { retention: { maxEvents: 1_000_000 } },
       profile: options.minimal ? 'minimal' : 'team',
+      features: { mcp: !options.minimal },
       users: { ldap, certificates: { enabled: !options.minimal } },
       ...(options.smtpPort !== undefined && {
         smtp: { host: '127.0.0.1', port: options.smtpPort, tls: 'none', from: 'Atrium demo <atrium@example.com>' },

@@ -101,6 +101,18 @@ describe('atrium sandbox, the demo', () => {
     expect((await get('/auth/v2/userbindings', 'admin')).status).to.equal(200);
   });
 
+  it('has the door for agents, who get their tokens from its own issuer', async () => {
+    const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+    const answer = await get('/mcp', undefined, { method: 'POST', headers, body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}' });
+    const [, metadata = ''] = /resource_metadata="([^"]+)"/.exec(answer.headers.get('www-authenticate') ?? '') ?? [];
+
+    expect(answer.status).to.equal(401);
+    expect(await (await fetch(metadata)).json()).to.deep.include({
+      resource: `${info.url}/mcp`,
+      authorization_servers: [`${info.url}/identity`],
+    });
+  });
+
   it('lets Vera ask for the role edit in the shop', async () => {
     const path = '/auth/v1/accessrequests/options?verb=patch&group=apps&resource=deployments&namespace=shop';
     const text = await (await get(path, 'viewer')).text();
