@@ -15,6 +15,8 @@ export interface NewUser {
   groups: readonly string[];
   role: string;
   place: Place;
+  /** Tokens by which a machine user acts. Undefined for a person. */
+  federation: { issuer: string; audience: string; claims: Record<string, string> }[] | undefined;
 }
 
 type StepName = 'user' | 'link' | 'group' | 'role';
@@ -29,8 +31,12 @@ export interface Step {
 }
 
 /** Builds the body of the creation. An invited user chooses the password anyway. */
-export const userBody = async ({ email, username, password, mustChangePassword, isInvited }: NewUser) => ({
-  spec: { email, username, password: await sealed(password), ...(!isInvited && { must_change_password: mustChangePassword }) },
+export const userBody = async ({ email, username, password, mustChangePassword, isInvited, federation }: NewUser) => ({
+  spec: {
+    ...{ email, username },
+    ...(federation ? { federation } : { password: await sealed(password) }),
+    ...(!federation && !isInvited && { must_change_password: mustChangePassword }),
+  },
 });
 
 interface Made {

@@ -5,7 +5,7 @@ import { api, bodyOf, type Schemas } from '../../api/client';
 import { useLoad } from '../../api/load';
 import { makePassword } from '../../api/new-password';
 import { asProblem } from '../../api/problem';
-import { useFeatures } from '../../api/version';
+import { useFeature, useFeatures } from '../../api/version';
 import { useGuard } from '../../app/guard';
 import { Guarded } from '../../app/guarded';
 import { may, useRights } from '../../app/rights';
@@ -19,6 +19,7 @@ import { bindingBody, noPlace, PlaceChoice, roleSuggestions } from '../../ui/rol
 import { FirstOnly, Notice } from '../../ui/state';
 import { useUnmountSignal } from '../../ui/unmount-signal';
 import { linkRights } from '../user/link';
+import { FederationFields, federationIn, KindChoice, useFederation } from './federation-fields';
 import { type NewUser, type Step, stepsOf, userBody } from './steps';
 
 const createRight = { verb: 'create', resource: 'users' };
@@ -88,16 +89,20 @@ function useFields() {
   return {
     ...{ email: useSignal(''), username: useSignal(''), password: useSignal(makePassword()), role: useSignal('') },
     ...{ groups: useSignal<readonly string[]>([]), place: useSignal(noPlace) },
-    ...{ isInvited: useSignal(false), mustChangePassword: useSignal(true) },
+    ...{ isInvited: useSignal(false), mustChangePassword: useSignal(true), federation: useFederation() },
   };
 }
 
 type Fields = ReturnType<typeof useFields>;
 
-const wishOf = ({ email, username, password, role, groups, place, isInvited, mustChangePassword }: Fields): NewUser => ({
-  ...{ email: email.value, username: username.value, password: password.value, role: role.value },
-  ...{ groups: groups.value, place: place.value, isInvited: isInvited.value, mustChangePassword: mustChangePassword.value },
-});
+function wishOf({ email, username, password, role, groups, place, isInvited, mustChangePassword, ...others }: Fields): NewUser {
+  const federation = federationIn(others.federation);
+  return {
+    ...{ email: email.value, username: username.value, password: password.value, role: role.value, federation },
+    ...{ groups: groups.value, place: place.value, mustChangePassword: mustChangePassword.value },
+    isInvited: isInvited.value && federation === undefined,
+  };
+}
 
 function NewUserPage() {
   const fields = useFields();
@@ -125,7 +130,12 @@ function NewUserPage() {
     const begun = stepsOf(wish, { user: (user) => (made.value = user), link: (one) => (link.value = one) });
     await steps.begin(begun);
   }
-  const handOver = fields.isInvited.value ? byLink(link.value) : made.value && byPassword(`${email.value}\n${password.value}`);
+  const isPerson = !fields.federation.isMachine.value;
+  const handOver = !isPerson
+    ? undefined
+    : fields.isInvited.value
+      ? byLink(link.value)
+      : made.value && byPassword(`${email.value}\n${password.value}`);
   return (
     <section class="page narrow">
       <p class="crumb">
@@ -159,15 +169,21 @@ interface NewUserFormProps {
 }
 
 function NewUserForm({ fields, onSubmit }: NewUserFormProps) {
-  const { email, username, role, groups, place } = fields;
+  const { email, username, role, groups, place, federation } = fields;
+  const isMachine = federation.isMachine.value;
   const { open, isPart, read } = useOpenGroups();
   const mayBind = useFeatures()('userBindings') && may(bindingRight);
   const roles = useLoad(mayBind ? 'roles' : undefined, roleSuggestions);
   return (
     <Form action={t('users.create')} onSubmit={onSubmit} onCancel={() => navigate('/users')}>
-      <Field label={t('users.email')} name="spec.email" type="email" value={email} isRequired hint={t('users.emailHint')} />
+      {useFeature('tokenExchange') && <KindChoice isMachine={federation.isMachine} />}
+      {isMachine ? (
+        <Field label={t('federation.loginName')} name="spec.email" value={email} isRequired hint={t('federation.loginNameHint')} />
+      ) : (
+        <Field label={t('users.email')} name="spec.email" type="email" value={email} isRequired hint={t('users.emailHint')} />
+      )}
       <Field label={t('users.name')} name="spec.username" value={username} />
-      <FirstLogin fields={fields} />
+      {isMachine ? <FederationFields of={federation} /> : <FirstLogin fields={fields} />}
       {open.length > 0 && (
         <fieldset>
           <legend>{t('users.groups')}</legend>

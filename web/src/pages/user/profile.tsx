@@ -8,6 +8,7 @@ import { Facts } from '../../ui/facts';
 import { GroupLinks } from '../../ui/group-links';
 import { PhaseOf } from '../../ui/phase';
 import { sourceOf } from '../users/columns';
+import { Federation } from './federation';
 
 const timeOf = (time: string | undefined) =>
   time && (
@@ -69,6 +70,7 @@ export function Profile({ user }: { user: Schemas['User'] }) {
           ]}
         />
       </section>
+      <Federation user={user} />
       <section class="card" aria-labelledby="times-title">
         <h2 id="times-title">{t('user.times')}</h2>
         <Facts

@@ -27,7 +27,7 @@ const filters = () => [
     name: 'source',
     label: t('users.source'),
     any: t('users.anySource'),
-    options: (['local', 'ldap', 'oidc'] as const).map((source) => [source, t(`source.${source}`)] as const),
+    options: (['local', 'ldap', 'oidc', 'machine'] as const).map((source) => [source, t(`source.${source}`)] as const),
   },
 ];
 
