@@ -131,8 +131,10 @@ const s3 = z.strictObject({
     .default('')
     .describe('Begin of the names of all objects, such as `atrium/`. Installations that share a bucket need different ones.'),
   pathStyle: z.boolean().default(true).describe('The bucket is the first segment of the path, not a part of the host name.'),
-  accessKeyIDFile: path().describe('File with the id of the access key. All files are reread for each request.'),
-  secretAccessKeyFile: path().describe('File with the secret access key.'),
+  accessKeyIDFile: path()
+    .default('/var/run/secrets/atrium/bucket/id')
+    .describe('File with the id of the access key. All files are reread for each request.'),
+  secretAccessKeyFile: path().default('/var/run/secrets/atrium/bucket/secret').describe('File with the secret access key.'),
   sessionTokenFile: path().optional().describe('File with the session token of temporary credentials.'),
   caFile: path().optional().describe('PEM certificate authority of the server, beside those of the system. Reread after a failure.'),
 });

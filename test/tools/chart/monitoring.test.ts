@@ -44,7 +44,7 @@ describe('monitoring of the chart', () => {
 
   /** Service and audit store, which have further metrics together. */
   const audited = forSuite(async () => {
-    const service = await withAuditStore();
+    const service = await withAuditStore({}, { recordings: { s3: { endpoint: 'http://127.0.0.1:1', bucket: 'recordings' } } });
     await service.startStore();
     return service;
   });
