@@ -6,6 +6,7 @@ import { aBinding } from '../../service/bindings/support.ts';
 import { configMap, publicLabel } from '../../service/console/objects.ts';
 import { aGroup } from '../../service/groups/support.ts';
 import { TestProvider } from '../../service/login/provider/provider.ts';
+import { aMachine, audience, branch } from '../../service/token-exchange/workloads.ts';
 import { aUser, nameOf } from '../../service/users/a-user.ts';
 import { type Manifest, serviceNamespace } from '../../support/cluster-admin.ts';
 import { startServer, type TestServer } from '../../support/server.ts';
@@ -31,7 +32,7 @@ export async function startAuditedService(credentials: Credentials): Promise<Aud
   const caFile = join(directory, 'ca.crt');
   await writeFile(caFile, certificateAuthority);
   const server = await startServer({
-    objects: await preparedObjects(),
+    objects: [...(await preparedObjects()), aMachine('shop', [{ issuer, audience, claims: { sub: branch } }])],
     // The audit log is read from its first line.
     isReused: false,
     issuers: credentials === 'passthrough' ? [{ url: issuer, audiences: [clientID], certificateAuthority }] : [],
@@ -39,6 +40,8 @@ export async function startAuditedService(credentials: Credentials): Promise<Aud
       server: { publicURL: 'http://console.test' },
       kubernetes: { credentials },
       login: { issuer, clientID, caFile, perMinute: 1_000_000 },
+      features: { tokenExchange: true },
+      tokenExchange: { issuers: [{ id: 'ci', issuer, audience, caFile }] },
       console: { envsConfigMap: 'envs' },
       lists: { resources: [{ group: 'rbac.authorization.k8s.io', version: 'v1', resource: 'roles' }] },
     },

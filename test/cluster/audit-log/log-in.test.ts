@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { Browser, logIn, renewPayloadOf, userInfoOf, type Version } from '../../service/login/provider/browser.ts';
+import { audience, exchange, workloadToken } from '../../service/token-exchange/workloads.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { isOwn, watches, what } from './audit-log.ts';
@@ -59,14 +60,28 @@ function suite(credentials: Credentials): void {
     });
   }
 
-  it('has only the calls of the service account that a login includes', async () => {
+  it('has no call in the name of a machine user whose workload gets a token, and one that stores the token', async () => {
+    const { server, provider } = service;
+    const token = workloadToken(provider, { claims: { aud: audience } });
+    const { status, body } = await exchange(server, token, { client_id: 'shop' });
+    expect(status, JSON.stringify(body)).to.equal(200);
+    const events = await eventually(
+      () => service.log.ofService(),
+      (soFar) => soFar.some((event) => what(event) === 'create accesstokens'),
+    );
+
+    expect(events.filter((event) => isOwn(event) && what(event) === 'create accesstokens')).to.have.length(1);
+    expect(events.filter(({ user, impersonatedUser }) => (impersonatedUser ?? user).username === 'machine:shop')).to.deep.equal([]);
+  });
+
+  it('has only the calls of the service account that a login and an exchange include', async () => {
     await service.server.relay.cut();
     const events = await eventually(
       () => service.log.ofService(),
       (soFar) => watches(soFar).size === watched.length,
     );
 
-    expectOwnAccount(events, [...byItself, ...forLogIns]);
+    expectOwnAccount(events, [...byItself, ...forLogIns, 'create accesstokens']);
     const names = people.map(({ name }) => emailOf(name));
     expect(events.filter((event) => !isOwn(event) && !names.includes(event.user.username ?? ''))).to.deep.equal([]);
     for (const call of ['create users', 'create sessions', 'patch sessions', 'delete sessions', 'create revokedtokens'])

@@ -295,6 +295,7 @@ export const logInOperations: readonly string[] = [
   'HandleLogoutV2',
   'PostLogoutV2',
   'BackchannelLogout',
+  'ExchangeToken',
 ];
 
 /** Operations that need the embedded issuer. `test/service/{factors,links,login}` test their permissions. */
