@@ -2,7 +2,7 @@
 import type { TokenScope } from '@atrium/http/caller.ts';
 import { agentScope } from '../../../../src/mcp/authorization/agent-scope.ts';
 import { AccessTokenScope } from '../../../../src/tokens/scope.ts';
-import type { Manifest } from '../../../support/cluster-admin.ts';
+import { type Manifest, serviceNamespace } from '../../../support/cluster-admin.ts';
 import { randomNumbers } from '../../../support/random-numbers.ts';
 import { aBinding, aNamespace, aRole, type Rule } from '../../access/objects.ts';
 
@@ -118,11 +118,13 @@ export const users: ReadonlyMap<string, Lent> = new Map(
 );
 
 const namespaces = ['shop', 'bank', 'vault'];
+/** A user with the rights of ada, whose calls before the test count for none of the others. */
+export const warden = 'warden';
 export const hidden = 'hunter2-of-the-quartz';
 
 const rightsOf = (): Manifest[] =>
   Object.entries(people).flatMap(([name, { everywhere, inNamespace = {} }]) => {
-    const to: `User:${string}`[] = [`User:${name}`, `User:${name}-2`];
+    const to: `User:${string}`[] = [`User:${name}`, `User:${name}-2`, ...(name === 'ada' ? [`User:${warden}` as const] : [])];
     const role = `rights-of-${name}`;
     return [
       ...(everywhere ? [aRole(role, everywhere), aBinding(role, { role, to })] : []),
@@ -151,11 +153,10 @@ const objectsIn = (namespace: string): Manifest[] => {
   ]);
 };
 
-/** @param account of the service, which lists the offered kinds */
-export const objects = (account: `ServiceAccount:${string}`): readonly Manifest[] => [
+export const objects: readonly Manifest[] = [
   ...namespaces.map((name) => aNamespace(name)),
   aRole('offered', [rule(['list', 'watch'], ['pods', 'configmaps', 'namespaces'])]),
-  aBinding('offered', { role: 'offered', to: account }),
+  aBinding('offered', { role: 'offered', to: `ServiceAccount:${serviceNamespace}/atrium` }),
   ...rightsOf(),
   ...namespaces.flatMap(objectsIn),
 ];
@@ -209,7 +210,14 @@ export interface World {
   stored: ReadonlyMap<string, readonly { name: string; namespace: string }[]>;
 }
 
-const texts = (of: readonly { name: string; namespace: string }[]) => of.map((each) => `${each.namespace}/${each.name}`).sort();
+/** Reports whether the service itself does not write an object of that name. */
+const isSettled = (text: string) => !text.startsWith(`${serviceNamespace}/`);
+
+const texts = (of: readonly { name: string; namespace: string }[]) =>
+  of
+    .map((each) => `${each.namespace}/${each.name}`)
+    .filter(isSettled)
+    .sort();
 
 /** The rights of a user that an agent has. */
 class Oracle {
@@ -355,7 +363,7 @@ export function seenAnswer({ tool }: RandomCall, data: Record<string, unknown>, 
   const named = ({ name, namespace = '' }: { name: string; namespace?: string }) => `${namespace}/${name}`;
   switch (tool) {
     case 'list':
-      return items.map(named).sort();
+      return items.map(named).filter(isSettled).sort();
     case 'get':
       return named((data.object as { metadata: { name: string } }).metadata);
     case 'describe':

@@ -1,7 +1,7 @@
 /** 2,000 random calls of tools beside SubjectAccessReviews of the API server. `AGENTS_SEED` plays the calls of a failure again. */
 import { expect } from 'chai';
 import { z } from 'zod';
-import { eventually, serviceNamespace } from '../../../support/cluster-admin.ts';
+import { eventually } from '../../../support/cluster-admin.ts';
 import { forSuite } from '../../../support/for-suite.ts';
 import { startDoor } from '../support.ts';
 import {
@@ -15,6 +15,7 @@ import {
   seenAnswer,
   users,
   type World,
+  warden,
 } from './random-calls.ts';
 
 const seed = Number(process.env.AGENTS_SEED ?? Math.floor(Math.random() * 1_000_000));
@@ -25,11 +26,14 @@ const listed = z.object({ items: z.array(z.object({ metadata: z.object({ name: z
 
 describe('random calls of agents', () => {
   const door = forSuite(() =>
-    startDoor(Object.fromEntries([...users].map(([user, { scope }]) => [user, { scope }])), {
-      config: { lists: { resources: ['pods', 'configmaps', 'namespaces'].map((resource) => ({ version: 'v1', resource })) } },
-      hasWorkloads: true,
-      objects: objects(`ServiceAccount:${serviceNamespace}/atrium`),
-    }),
+    startDoor(
+      { ...Object.fromEntries([...users].map(([user, { scope }]) => [user, { scope }])), [warden]: {} },
+      {
+        config: { lists: { resources: ['pods', 'configmaps', 'namespaces'].map((resource) => ({ version: 'v1', resource })) } },
+        hasWorkloads: true,
+        objects,
+      },
+    ),
   );
   const stored = new Map<string, { name: string; namespace: string }[]>();
   const decided = new Map<string, Promise<boolean>>();
@@ -57,7 +61,7 @@ describe('random calls of agents', () => {
       (stored.get('events') ?? []).filter(({ name }) => /^quartz-\d\.\d$/.test(name)),
     );
     await eventually(
-      () => door.call('ada', 'list', { resource: 'pods', limit: 200 }),
+      () => door.call(warden, 'list', { resource: 'pods', limit: 200 }),
       ({ data }) => Array.isArray(data.items) && data.items.length === stored.get('pods')?.length,
     );
   });
