@@ -12,7 +12,8 @@ const addresses: Readonly<Record<string, readonly string[]>> = {
   '/groups/:name/:tab?': ['/groups/dev'],
   '/bindings/:name': ['/bindings/oncall-view'],
   '/requests/:name': ['/requests/REQUEST'],
-  '/proposals/:name': ['/proposals/cp-00000000000000000000000000000000'],
+  // The demo has no agent that proposes a change: console-proposals.test.ts opens the page.
+  '/proposals/:name': [],
   '/explorer/:tab?': ['/explorer', '/explorer/simulate', '/explorer/standing'],
   '/activity/:tab?/:id?': ['/activity', '/activity/recordings'],
   '/events/:namespace?': ['/events/shop'],

@@ -36,7 +36,7 @@ export function Page({ params: { name = '' } }: PageProps) {
       </p>
       <header class="page-head">
         <h1 tabIndex={-1} ref={heading}>
-          {proposal ? sentenceOf(proposal) : name}
+          {proposal ? sentenceOf(proposal) : t('proposals.proposal')}
         </h1>
         {proposal && <ProposalPhase phase={proposal.phase} />}
       </header>
