@@ -8,7 +8,8 @@ import { describe, it } from 'mocha';
 import { Agent } from 'undici';
 import { z } from 'zod';
 import { aPolicy, user } from '../../service/access-requests/support.ts';
-import { aBinding, aNamespace, Bindings } from '../../service/bindings/support.ts';
+import type { Reviews } from '../../service/binding-reviews/support.ts';
+import { aBinding, aNamespace, Bindings, bindingsPath } from '../../service/bindings/support.ts';
 import { codeOf, codesIn, secretIn } from '../../service/factors/person.ts';
 import { Browser } from '../../service/identity/browser.ts';
 import { makePath, serviceAccount } from '../../service/tokens/tokens.ts';
@@ -86,7 +87,23 @@ describe('a backup of the objects', () => {
         spec: { kind: 'Bearer', expiration: '2100-01-01T00:00:00Z' },
       },
       aBinding('looks', { subjects: [{ kind: 'User', name: nameOf(withoutFactor) }], roleRef: 'view', scope: 'platform' }),
+      aBinding('looks-at-shop', {
+        ...{ subjects: [{ kind: 'User', name: nameOf(withoutFactor) }], roleRef: 'view', scope: 'namespace' },
+        constraint: [{ namespace: 'shop' }],
+      }),
     );
+    const reviews = before.reviews();
+    const lookingAtShop = async (at: Reviews) => {
+      const items = await eventually(
+        () => at.bindings('shop', 'admin'),
+        (known) => known.some(({ binding }) => binding.userBinding === 'looks-at-shop'),
+      );
+      return items.find(({ binding }) => binding.userBinding === 'looks-at-shop') ?? expect.fail('no binding');
+    };
+    await reviews.begin('shop', { unanswered: 'End' });
+    const { binding: kept, version } = await lookingAtShop(reviews);
+    expect(await reviews.answer('shop', { name: kept.name, version, decision: 'Keep' }, 'admin')).to.include({ status: 200 });
+    expect((await lookingAtShop(reviews)).answer).to.include({ decision: 'Kept' });
     const access = before.accessRequests();
     await access.apply(aPolicy('shop', { subjects: [user('alice')], approvers: [user('bob')] }));
     const asked = async () => {
@@ -123,6 +140,7 @@ describe('a backup of the objects', () => {
       .to.include(`restored: User, ${localUsers.length + people.length}\n`)
       .and.to.include('restored: AccessRequest, 2\n')
       .and.to.include('restored: ConsolePlugin, 1\n')
+      .and.to.include('restored: BindingReview, 1\n')
       .and.to.match(/^restored: RevokedToken, [1-9]/m);
     expect(stdout).not.to.include('not restored');
 
@@ -151,6 +169,11 @@ describe('a backup of the objects', () => {
 
     const bindings = new Bindings(after.admin);
     await bindings.untilBound('looks', [`User ${withoutFactor}`]);
+    // A round begins again: answers are about the uids of the former cluster, and no binding ends for want of one.
+    const begun = await after.reviews().until('shop', ({ status }) => status?.open !== undefined);
+    expect(begun.status).to.deep.include({ phase: 'Open', round: 1, answers: [] });
+    expect(await lookingAtShop(after.reviews())).not.to.have.property('answer');
+    expect((await after.admin.call('GET', `${bindingsPath}/looks-at-shop`)).status).to.equal(200);
     const restored = after.accessRequests();
     const stored = await restored.stored(active);
     expect(stored.metadata.uid).not.to.equal(active.metadata.uid);

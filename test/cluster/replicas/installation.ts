@@ -11,6 +11,7 @@ import { z } from 'zod';
 import { Passwords } from '../../../src/users/passwords/passwords.ts';
 import { passwordSecret } from '../../../src/users/passwords/secret.ts';
 import { AccessRequests } from '../../service/access-requests/support.ts';
+import { Reviews } from '../../service/binding-reviews/support.ts';
 import { aUser, nameOf } from '../../service/users/a-user.ts';
 import { Balancer } from '../../support/balancer.ts';
 import { ClusterAdmin, eventually, type Manifest, serviceNamespace } from '../../support/cluster-admin.ts';
@@ -114,15 +115,24 @@ export class Installation {
 
   /** Requests of people with tokens of the API server, at the public address. */
   accessRequests(): AccessRequests {
-    return new AccessRequests({
+    return new AccessRequests(this.#askedAt(this.url));
+  }
+
+  /** Reviews of bindings, by people with tokens of the API server. @param url of a replica; default: the public address */
+  reviews(url = this.url): Reviews {
+    return new Reviews(this.#askedAt(url));
+  }
+
+  #askedAt(url: string): ConstructorParameters<typeof AccessRequests>[0] {
+    return {
       kubernetes: this.admin,
       request: (path, { as = 'alice', token, body, headers, ...options } = {}) =>
-        fetch(new URL(path, this.url), {
+        fetch(new URL(path, url), {
           ...options,
           headers: { ...headers, authorization: `Bearer ${token ?? this.token(as)}`, 'content-type': 'application/json' },
           ...(body !== undefined && { body: JSON.stringify(body) }),
         }),
-    });
+    };
   }
 
   /**
