@@ -44,10 +44,13 @@ export function patchedObject(
   if (mediaType === jsonPatchType) return jsonPatched(current, patch);
   if (!isJsonObject(patch)) throw badRequest('json: cannot unmarshal the patch into an object');
   if (mediaType === strategicPatchType) return structuredClone(strategicMerged(current, patch));
-  const result = merged(structuredClone(current), patch);
+  const result = merged(copied(current), patch);
   if (!isJsonObject(result)) throw badRequest('the patch leaves no object');
   return result;
 }
+
+/** Returns a copy whose parts are changed separately, also those that are one object in the given one. */
+const copied = (object: JsonObject) => JSON.parse(JSON.stringify(object)) as JsonObject;
 
 function parsed(text: string): unknown {
   try {
@@ -66,7 +69,7 @@ function jsonPatched(current: JsonObject, patch: unknown): JsonObject {
     );
   }
   const parsedPatch = operations.safeParse(list.data);
-  const document = structuredClone(current);
+  const document = copied(current);
   if (!parsedPatch.success || !parsedPatch.data.every((operation) => isApplied(document, operation))) {
     throw new StatusError(422, 'Invalid', 'the server rejected our request due to an error in our request', { details: {} });
   }

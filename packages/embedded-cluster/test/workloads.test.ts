@@ -158,6 +158,27 @@ describe('the workload controller of the embedded cluster', () => {
     );
   });
 
+  it('runs a container on whose memory limit is raised far enough', async () => {
+    const limit = (memory: string) => [{ op: 'add', path: '/spec/template/spec/containers/0/resources', value: { limits: { memory } } }];
+    const patchType = { 'content-type': 'application/json-patch+json' };
+    await created(deployment('grown', { replicas: 1 }, 'registry.example.com/recommendations:1'));
+    for (const [memory, state] of [
+      ['256Mi', 'CrashLoopBackOff'],
+      ['512Mi', undefined],
+    ] as const) {
+      expect((await admin.send('PATCH', `${deployments}/grown`, limit(memory), patchType)).status).to.equal(200);
+      await eventually(
+        () => podsOf('grown'),
+        (found) =>
+          found.length === 1 &&
+          found.every(
+            (one) =>
+              word(one) === state && valueAt(one, ['status', 'containerStatuses']) !== undefined && JSON.stringify(one).includes(memory),
+          ),
+      );
+    }
+  });
+
   it('answers logs from a moment on with timestamps, and refuses the parameters that a kubelet refuses', async () => {
     await created(deployment('talking', { replicas: 1 }));
     await rolledOut('talking');

@@ -125,6 +125,10 @@ describe('a change that an agent proposes through /mcp', () => {
     await phase('Confirmed');
     visitor.accepted = undefined;
     expect(await read()).to.have.nested.property('spec.template.spec.containers[0].resources.limits.memory', '512Mi');
+    await eventually(
+      () => call('list', { resource: 'pods', namespace: 'shop' }),
+      (data) => /"status":"Running"/.test(JSON.stringify(data)) && !JSON.stringify(data).includes('CrashLoopBackOff'),
+    );
 
     await page.getByRole('link', { name: 'Activity of this object' }).click();
     await page.getByText('as the agent Official').first().waitFor();

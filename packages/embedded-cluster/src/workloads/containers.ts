@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto';
 import type { Component } from '../component.ts';
 import { timestamp } from '../objects.ts';
-import { pullMs, type Run, runOf } from './images.ts';
+import { pullMs, type Run, runIn, runOf } from './images.ts';
 import type { ContainerSpec, ContainerStatus, Pod } from './shapes.ts';
 
 /** The kubelet's back-off between restarts: doubled each time. */
@@ -75,7 +75,7 @@ function start(at: At, status: ContainerStatus): Step {
 }
 
 function whileRunning(at: At, status: ContainerStatus, startedMs: number): Step {
-  const { endsAfterMs = at.mustEnd ? initMs : undefined } = runOf(status.image) ?? {};
+  const { endsAfterMs = at.mustEnd ? initMs : undefined } = runIn(at.container) ?? {};
   if (endsAfterMs === undefined) return { status };
   const leftMs = startedMs + endsAfterMs - now(at);
   return leftMs > 0 ? { status, waitMs: leftMs } : end(at, status, startedMs);
@@ -83,7 +83,7 @@ function whileRunning(at: At, status: ContainerStatus, startedMs: number): Step 
 
 function end(at: At, status: ContainerStatus, startedMs: number): Step {
   const { kubelet, pod, container } = at;
-  const { exitCode = 0, reason = exitCode === 0 ? 'Completed' : 'Error' } = runOf(status.image) as Run;
+  const { exitCode = 0, reason = exitCode === 0 ? 'Completed' : 'Error' } = runIn(container) as Run;
   const terminated = { exitCode, reason, startedAt: timestamp(new Date(startedMs)), finishedAt: timestamp(kubelet.now()) };
   const ended = { ...status, ready: at.mustEnd === true && exitCode === 0, started: false, state: { terminated } };
   if (!mayRestart(at, exitCode)) return { status: ended };

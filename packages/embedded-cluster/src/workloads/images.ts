@@ -1,7 +1,10 @@
 /** Images of the toy registry: how their containers run, and the lines that they log. */
 
 import { readFileSync } from 'node:fs';
+import { quantityOf } from '@atrium/objects/quantity.ts';
 import { parse } from 'yaml';
+import { at } from '../objects.ts';
+import type { ContainerSpec } from './shapes.ts';
 
 /** The life of a container from its start on. */
 export interface Run {
@@ -9,6 +12,8 @@ export interface Run {
   endsAfterMs?: number;
   exitCode?: number;
   reason?: string;
+  /** Memory limit with which the container runs until it is stopped. */
+  enoughMemory?: string;
   /** Milliseconds between two lines of its log. */
   lineEveryMs: number;
   lines: readonly string[];
@@ -29,6 +34,14 @@ export function runOf(image: string): Run | undefined {
   if (missingTags.some((end) => image.endsWith(end))) return undefined;
   const repository = image.split('@')[0]?.split('/').at(-1)?.split(':')[0] ?? '';
   return runs.get(repository) ?? plain;
+}
+
+/** Returns how a container runs within its memory limit; `undefined` for an image that cannot be pulled. */
+export function runIn({ image, resources }: ContainerSpec): Run | undefined {
+  const run = runOf(image);
+  const limit = quantityOf(String(at(resources, 'limits.memory'))) ?? 0;
+  const enough = quantityOf(run?.enoughMemory ?? '') ?? Number.POSITIVE_INFINITY;
+  return run && limit >= enough ? { lineEveryMs: run.lineEveryMs, lines: run.lines } : run;
 }
 
 /** Returns a line of the log of a container. */

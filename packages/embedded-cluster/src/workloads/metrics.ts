@@ -11,7 +11,7 @@ import { builtin } from '../builtins.ts';
 import { column, nameColumn } from '../columns.ts';
 import { at, controllerOf, type KubernetesObject, objectsAt, type StoredObject, timestamp } from '../objects.ts';
 import type { Backend, ResourceType } from '../resources.ts';
-import { runOf } from './images.ts';
+import { runIn } from './images.ts';
 import { allContainers, type ContainerSpec, collections, type Node, type Pod, statusesOf } from './shapes.ts';
 
 /** The resolution of metrics-server. */
@@ -67,7 +67,7 @@ function usageOf(pod: Pod, container: ContainerSpec, { now, startedAt, replicas 
 /** Returns the memory of a container. If it runs out of memory, its usage grows from its start up to its limit. */
 function memoryOf(container: ContainerSpec, kept: number, runsMs: number): number {
   const most = amountOf(container, 'limits', 'memory');
-  const { reason, endsAfterMs = windowMs } = runOf(container.image) ?? {};
+  const { reason, endsAfterMs = windowMs } = runIn(container) ?? {};
   if (reason !== 'OOMKilled') return Math.min(kept, most * 0.9);
   return kept + Math.max(0, most - kept) * Math.min(1, Math.max(0, runsMs / endsAfterMs));
 }
