@@ -1,7 +1,9 @@
 /** Recordings in a bucket of an S3 server. */
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { SqliteStore } from '@atrium/audit-store/sqlite-store.ts';
+import { expect } from 'chai';
 import type { RecordingDatabase } from '../../../packages/audit-store/src/recording.ts';
-import { itKeepsRecordings } from '../../../packages/audit-store/test/support/recordings-suite.ts';
+import { aRecording, itKeepsRecordings } from '../../../packages/audit-store/test/support/recordings-suite.ts';
 import { itReplaysShells } from '../../service/recordings/replay-suite.ts';
 import { itRequiresRecordings } from '../../service/recordings/required-suite.ts';
 import { itGuardsRecordings } from '../../service/recordings/rights-suite.ts';
@@ -22,6 +24,20 @@ describe('recordings in a bucket', () => {
     afterEach(() => database.stop());
 
     itKeepsRecordings(() => ({ recordings }));
+
+    it('never replaces a part, and refuses ids that lead out of the folder', async () => {
+      const part = (text: string) => ({ number: 1, lines: gzipSync(text).toString('base64') });
+      const recording = aRecording({ id: 'twice' });
+      await recordings.keep({ recording, isNew: true, part: part('first') });
+      await recordings.keep({ recording, isNew: false, part: part('second') });
+      expect(gunzipSync(await s3.read('atrium/twice/00000001.gz')).toString()).to.equal('first');
+      for (const id of ['../x', 'a/b', 'a?delete', ''])
+        await recordings.keep({ recording: aRecording({ id }), isNew: true }).then(
+          () => expect.fail(id),
+          (error: Error) => expect(error.message).to.equal('the id of a recording must have letters, digits and hyphens alone'),
+        );
+      expect((await recordings.list({}, { limit: 10 })).recordings.map(({ id }) => id)).to.deep.equal(['twice']);
+    });
   });
 
   describe('of shells', () => itReplaysShells(inBucket));

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { Recording, RecordingPart } from '../../src/recording.ts';
 import type { AuditDatabase } from '../../src/store.ts';
 
-const aRecording = (parts: Partial<Recording> = {}): Recording => ({
+export const aRecording = (parts: Partial<Recording> = {}): Recording => ({
   id: 'r1',
   cluster: 'local',
   user: { username: 'ada@example.com', uid: 'u1' },
