@@ -258,6 +258,10 @@ function demoConfig({ host, port, url, packageRoot, pluginsCaFile, ldap, isPatie
       auditStore: { retention: { maxEvents: 1_000_000 } },
       profile: options.minimal ? 'minimal' : 'team',
       features: { mcp: !options.minimal },
+      // The inspector has no document that describes it.
+      ...(!options.minimal && {
+        identity: { clients: [{ id: 'inspector', name: 'MCP Inspector', redirectURLs: ['http://localhost:6274/oauth/callback'] }] },
+      }),
       users: { ldap, certificates: { enabled: !options.minimal } },
       ...(options.smtpPort !== undefined && {
         smtp: { host: '127.0.0.1', port: options.smtpPort, tls: 'none', from: 'Atrium demo <atrium@example.com>' },
