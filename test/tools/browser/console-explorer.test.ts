@@ -410,6 +410,8 @@ describe('the access explorer of the console', () => {
       expect(manifest.spec).to.deep.include({ scope: { namespaces: { names: ['monitoring'] } }, roleRefs: ['restarts'] });
       await dialog.getByText('RoleBindings of monitoring alone are counted.').waitFor();
       await dialog.getByText('You may not read all roles that are bound here.').waitFor();
+      expect(await dialog.getByText('The rights stay the same.').count()).to.equal(0);
+      expect(await dialog.getByText('Without them, no subject gains or loses a right.').count()).to.equal(0);
       await inspect(tab, 'explorer-proposal-of-owner');
       await press(tab, 'Done');
       expect(visitor.takeComplaints()).to.deep.equal([]);

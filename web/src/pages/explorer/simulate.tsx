@@ -60,7 +60,7 @@ export function Simulate() {
 }
 
 /** Rights that subjects gain and lose, and the changes that the caller may not make. */
-export function Outcome({ of: { items, refusals, complete } }: { of: Simulation }) {
+export function Outcome({ of: { items, refusals, complete, namespace } }: { of: Simulation }) {
   const isChanging = items.some(({ gained, lost }) => gained.length + lost.length > 0);
   return (
     <section aria-label={t('explorer.outcome')}>
@@ -71,15 +71,16 @@ export function Outcome({ of: { items, refusals, complete } }: { of: Simulation 
         </Notice>
       ))}
       {refusals.length === 0 && <Notice kind="ok">{t('explorer.permitted')}</Notice>}
-      {!isChanging && <Empty text={t(complete ? 'explorer.noChange' : 'explorer.noChangeSeen')} />}
+      {/* The caller of one namespace is told what is missing. */}
+      {!isChanging && namespace === undefined && <Empty text={t(complete ? 'explorer.noChange' : 'explorer.noChangeSeen')} />}
       {items.map((item) => (
-        <ItemCard key={JSON.stringify(item.subject)} {...item} />
+        <ItemCard key={JSON.stringify(item.subject)} {...item} isWhole={namespace === undefined} />
       ))}
     </section>
   );
 }
 
-function ItemCard({ subject, gained, lost, warnings }: Item) {
+function ItemCard({ subject, gained, lost, warnings, isWhole }: Item & { isWhole: boolean }) {
   const name = nameOf(subject);
   return (
     <section class="card" aria-label={name}>
@@ -93,7 +94,7 @@ function ItemCard({ subject, gained, lost, warnings }: Item) {
       ))}
       {gained.length > 0 && <Tuples title={t('explorer.gained')} label={t('explorer.gains', { name })} tuples={gained} />}
       {lost.length > 0 && <Tuples title={t('explorer.lost')} label={t('explorer.loses', { name })} tuples={lost} />}
-      {gained.length + lost.length === 0 && <p class="muted">{t('explorer.same')}</p>}
+      {isWhole && gained.length + lost.length === 0 && <p class="muted">{t('explorer.same')}</p>}
     </section>
   );
 }
