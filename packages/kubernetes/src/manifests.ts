@@ -25,6 +25,7 @@ const chartValues: Readonly<Record<string, string>> = {
   'workload-lists.yaml': 'config.lists.preset',
   'usage.yaml': 'config.console.metrics.lastHour',
   'certificates.yaml': 'config.users.certificates.enabled',
+  'agents.yaml': 'config.features.mcp',
   'audit-store.yaml': 'auditStore.enabled',
 };
 
