@@ -57,13 +57,18 @@ async function startOf(db: Kysely<Tables>, ends: Ends | undefined): Promise<numb
   return (await kept.limit(1).executeTakeFirst())?.sequence ?? removed;
 }
 
-/** Returns the newest kept checkpoint through which events have expired. */
+/**
+ * Returns the newest kept checkpoint through which events have expired. The newest one of all does not count: with its event, the store
+ * would lose the proof that it agrees with the checkpoints outside.
+ */
 export async function expiredKept(database: EventDatabase, retention: AuditRetention): Promise<number | undefined> {
   const { db } = database;
   const ends = await endsOf(db);
   const through = ends && (await expiredThrough(database, ends, retention));
-  if (ends === undefined || through === undefined) return undefined;
-  const kept = db.selectFrom('checkpoints').select('sequence').where('sequence', '<=', through).where('sequence', '>=', ends.oldest);
+  const newest = await newestKept(db);
+  if (ends === undefined || through === undefined || newest === undefined) return undefined;
+  const last = Math.min(through, newest - 1);
+  const kept = db.selectFrom('checkpoints').select('sequence').where('sequence', '<=', last).where('sequence', '>=', ends.oldest);
   return (await kept.orderBy('sequence', 'desc').limit(1).executeTakeFirst())?.sequence;
 }
 

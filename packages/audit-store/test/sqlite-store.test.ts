@@ -24,7 +24,7 @@ describe('the audit store in SQLite', () => {
     expect((await store.propose([], { maxBytes: bytes })).cut).to.equal(undefined);
     const { cut } = await store.propose([], { maxBytes: bytes / 2 });
     expect(cut?.sequence).to.be.within(999, 1_001);
-    await store.propose([cut?.sequence ?? 0]);
+    await store.propose([cut?.sequence ?? 0, 2_000]);
     const through = await store.expired({ maxBytes: bytes / 2 });
     expect(await store.remove(through ?? 0)).to.equal(through);
     expect(await store.bytes()).to.be.below(bytes * 0.7);

@@ -547,6 +547,16 @@ export function itIsAnAuditStore(makeDatabase: () => Promise<TestDatabase>): voi
       expect(await verifyChain(await all(), [])).to.deep.equal({ verified: 0, gap: { sequence: 1, reason: 'missing' } });
     });
 
+    it('keeps the event of the newest checkpoint, by which it agrees with the checkpoints outside', async () => {
+      await store.append(events(1, 9));
+      await store.propose([5]);
+      expect(await store.expired({ maxEvents: 2 })).to.equal(undefined);
+      const { cut, newest } = await store.propose([5], { maxEvents: 2 });
+      expect([cut?.sequence, newest?.sequence]).to.deep.equal([7, 5]);
+      await store.propose([5, 7, 9]);
+      expect(await store.expired({ maxEvents: 2 })).to.equal(7);
+    });
+
     it('begins at a kept checkpoint while a removal is not finished', async () => {
       await store.append(events(1, 9));
       await store.propose([5]);
