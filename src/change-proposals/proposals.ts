@@ -62,7 +62,8 @@ export class ChangeProposals {
     const [client = '', name = '', host = ''] = [agent.client, agent.name, agent.host].map((text) => text.slice(0, maxText));
     const createdAt = this.#services.now().getTime();
     const user = caller.identity.name;
-    const proposal = { ...asked, name: newProposalName(), user, agent: { client, name, host }, createdAt, expiresAt: createdAt + openMs };
+    const made = { name: newProposalName(), user, cluster: localCluster, agent: { client, name, host } } as const;
+    const proposal = { ...asked, ...made, createdAt, expiresAt: createdAt + openMs };
     const isMade = this.#isDirect(asked, agent);
     if (isMade) await this.#make(proposal, change.resourceVersion, { ...asking, audit: 'AgentChangedObject' });
     else await this.#keep(proposal, signal);
@@ -167,12 +168,12 @@ export class ChangeProposals {
   }
 
   #shown(proposal: Proposal): ShownProposal {
-    const { name, agent, object, verb, reason, createdAt, expiresAt } = proposal;
+    const { name, cluster, agent, object, verb, reason, createdAt, expiresAt } = proposal;
     return {
       apiVersion: proposalApiVersion,
       kind: 'ChangeProposal',
       metadata: { name, creationTimestamp: timestamp(new Date(createdAt)) },
-      cluster: localCluster,
+      cluster,
       agent: { client: visibleText(agent.client), name: visibleText(agent.name), host: visibleText(agent.host) },
       object,
       verb,

@@ -34,6 +34,7 @@ const object = z.object({
 export const proposed = z.object({
   name: proposalName,
   user: z.string().describe('Name of the user in Kubernetes.'),
+  cluster: z.literal(localCluster),
   agent,
   object,
   verb: proposedVerb,

@@ -42,7 +42,7 @@ export class ProposalStore {
 
   /** @throws StatusError 503, 504 */
   async create(proposal: Proposed, signal: AbortSignal): Promise<void> {
-    const { name, user, agent, object, verb, reason, expiresAt } = proposal;
+    const { name, user, cluster, agent, object, verb, reason, expiresAt } = proposal;
     const created = await this.#objects.create(
       {
         apiVersion: proposalApiVersion,
@@ -50,6 +50,7 @@ export class ProposalStore {
         metadata: { name, namespace: this.#services.namespace, labels: { [userLabel]: labelOf(user) } },
         spec: {
           user,
+          cluster,
           agent,
           object,
           verb,

@@ -365,7 +365,7 @@ export const shippedVerdicts: Verdicts[] = [
     plural: 'changeproposals.auth.platform.io',
     name: (serial) => `cp-${hex(serial, 32)}`,
     valid: {
-      ...{ user: 'jane', verb: 'patch', reason: 'It is slow.', expiration: late, sealed: 'e30' },
+      ...{ user: 'jane', cluster: 'local', verb: 'patch', reason: 'It is slow.', expiration: late, sealed: 'e30' },
       agent: { client: 'https://agent.example.com/client.json', name: 'Helper', host: 'agent.example.com' },
       object: { apiGroup: 'apps', version: 'v1', resource: 'deployments', kind: 'Deployment', namespace: 'shop', name: 'cart' },
     },

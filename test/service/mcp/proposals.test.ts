@@ -282,6 +282,7 @@ describe('changes that agents propose', () => {
     const stored = (await door.kubernetes.call('GET', `${path}/${name}`)).body as { metadata: object; spec: object };
     const merge = { 'content-type': 'application/merge-patch+json' };
     expect((await door.kubernetes.call('PATCH', `${path}/${name}`, { spec: { reason: 'Another one.' } }, merge)).status).to.equal(422);
+    expect(stored.spec).to.include({ cluster: 'local', verb: 'patch' });
     expect(JSON.stringify(stored.spec)).not.to.include('replicas');
     const copy = 'cp-0d7a6c1e5c5f4a4e9d3c0b2f5f0f6a11';
     const { apiVersion, kind } = { apiVersion: 'auth.platform.io/v1', kind: 'ChangeProposal' };
