@@ -96,10 +96,14 @@ describe('a change that an agent proposes through /mcp', () => {
     proposed.parse(await call('propose_change', { ...cart, verb: 'patch', patch, reason }));
   const scale = (replicas: number) => propose({ spec: { replicas } });
   const read = async (): Promise<unknown> => (await service.admin.call('GET', cartPath)).body;
+  /** Waits without the agent, whose calls have a bound. */
+  const untilPods = (isWanted: (text: string) => boolean) =>
+    eventually(async () => JSON.stringify((await service.admin.call('GET', '/api/v1/namespaces/shop/pods')).body), isWanted);
   const shows = (tab: Page, text: string) => tab.locator('.code-host').getByText(text).first().waitFor();
   const phase = (text: string) => page.locator('.page-head .phase').getByText(text, { exact: true }).waitFor();
 
   it('is found, proposed, confirmed and told', async () => {
+    await untilPods((text) => text.includes('CrashLoopBackOff'));
     const broken = await eventually(
       () => call('list', { resource: 'pods', namespace: 'shop' }),
       (data) => JSON.stringify(data).includes('CrashLoopBackOff'),
@@ -125,10 +129,7 @@ describe('a change that an agent proposes through /mcp', () => {
     await phase('Confirmed');
     visitor.accepted = undefined;
     expect(await read()).to.have.nested.property('spec.template.spec.containers[0].resources.limits.memory', '512Mi');
-    await eventually(
-      () => call('list', { resource: 'pods', namespace: 'shop' }),
-      (data) => /"status":"Running"/.test(JSON.stringify(data)) && !JSON.stringify(data).includes('CrashLoopBackOff'),
-    );
+    await untilPods((text) => text.includes('512Mi') && !text.includes('256Mi') && /"ready":true/.test(text));
 
     await page.getByRole('link', { name: 'Activity of this object' }).click();
     await page.getByText('as the agent Official').first().waitFor();
