@@ -35,6 +35,7 @@ const resultWith = (note: string, data: Record<string, unknown>): CallToolResult
 
 const adviceByCause: Readonly<Record<string, string>> = {
   AgentNotAllowed: 'No agent may do this. Tell the user, who can do it in the console.',
+  NotProposable: 'No agent may propose this. Tell the user, who can do it in the console.',
   OutsideScope: 'The user has not lent this right to you. Tell the user, who can do it in the console.',
   StepUpRequired: 'The operation requires a recent login of the user. Tell the user, who can do it in the console.',
   StepUpNotPossible: 'The operation requires a recent login of the user. Tell the user, who can do it in the console.',

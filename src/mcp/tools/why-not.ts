@@ -17,14 +17,19 @@ export const whyNotTool = (access: AccessService, requests: AccessAsking | undef
     input: z.strictObject(question),
     async run(asked, call) {
       const { caller, signal } = call;
+      // The answer is about the user.
+      const { scope: _scope, ...person } = caller;
       const attributes = await questionOf(asked, kinds, call);
       const { allowed, denied, reason, explanation } = await access.status(
         { resourceAttributes: attributes },
-        { caller, signal, isExplained: true },
+        { caller: person, signal, isExplained: true },
       );
       if (allowed && denied !== true)
-        return { note: 'The user may do this.', data: { allowed: true, ...(explanation && { explanation }) } };
-      const offered = await requests?.options(attributes, caller, signal);
+        return {
+          note: 'The user may do this. The user may have lent it to you or not: may_i tells, and propose_change shows changes to the user.',
+          data: { allowed: true, ...(explanation && { explanation }) },
+        };
+      const offered = await requests?.options(attributes, person, signal);
       return {
         note: offered?.items.length
           ? 'Not allowed. `requestable` has roles that the user can ask for: ask the user, then call request_access.'

@@ -238,7 +238,8 @@ describe('changes that agents propose', () => {
   ];
   for (const [what, input] of closed)
     it(`never are about ${what}`, async () => {
-      const { isError, data } = await propose(input);
+      const { isError, note, data } = await propose(input);
+      expect(note).to.equal('No agent may propose this. Tell the user, who can do it in the console.');
       expect([isError, reasonOf({ body: { details: data.error as object } })]).to.deep.equal([true, 'NotProposable']);
     });
 

@@ -1,5 +1,6 @@
 import { SqliteStore } from '@atrium/audit-store/sqlite-store.ts';
 import { expect } from 'chai';
+import { agentScope } from '../../../../src/mcp/authorization/agent-scope.ts';
 import { eventually, type Manifest, serviceNamespace } from '../../../support/cluster-admin.ts';
 import { forSuite } from '../../../support/for-suite.ts';
 import { aBinding, aNamespace, aRole, podRule } from '../../access/objects.ts';
@@ -44,6 +45,8 @@ const objects: readonly Manifest[] = [
     'shop',
   ),
   aBinding('shop-reader', { role: 'shop-reader', roleKind: 'Role', to: 'User:alice', namespace: 'shop' }),
+  aRole('shop-cleaner', [podRule(['delete'])], 'shop'),
+  aBinding('shop-cleaner', { role: 'shop-cleaner', roleKind: 'Role', to: 'User:carol', namespace: 'shop' }),
 ];
 
 describe('tools of agents', () => {
@@ -51,7 +54,7 @@ describe('tools of agents', () => {
     const auditStore = await SqliteStore.open(':memory:');
     const lists = { resources: [{ version: 'v1', resource: 'pods' }] };
     const started = await startDoor(
-      { alice, bob: {} },
+      { alice, bob: {}, carol: { scope: agentScope } },
       { auditStore, hasWorkloads: true, objects, config: { lists, features: { accessRequests: true } } },
     );
     const stop = async () => {
@@ -144,6 +147,15 @@ describe('tools of agents', () => {
     const { data: made } = await call('request_access', asked);
     expect(made).to.have.property('phase', 'Pending');
     expect(made.request).to.match(/^areq-/);
+  });
+
+  it('explain the rights of the user, also those that the user has not lent', async () => {
+    const asked = { verb: 'delete', resource: 'pods', namespace: 'shop' };
+    expect((await door.call('carol', 'why_not', asked)).note).to.match(/^The user may do this/);
+    expect((await door.call('carol', 'may_i', asked)).data).to.have.property('allowed', false);
+    const other = await door.call('carol', 'why_not', { ...asked, namespace: 'default' });
+    expect(other.data).to.have.property('allowed', false);
+    expect(other.text).not.to.include('scope of the access token');
   });
 
   it('get no role without approval', async () => {
