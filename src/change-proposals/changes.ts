@@ -5,8 +5,8 @@ import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
 import { CallerResource, type NewObject } from '@atrium/kubernetes/resource-client.ts';
 import { jsonPatchType, mergePatchTypes } from '@atrium/objects/json-patch.ts';
 import { type Members, membersOf, numberOf } from '@atrium/objects/members.ts';
-import { visible, withoutCopies } from '@atrium/objects/shown-object.ts';
-import { entityTooLarge, StatusError } from '@atrium/objects/status.ts';
+import { appliedAnnotation, visible, withoutCopies } from '@atrium/objects/shown-object.ts';
+import { entityTooLarge, qualified, StatusError } from '@atrium/objects/status.ts';
 import { mayTell, type Told, toldBy } from '../audit/written-action.ts';
 import type { Services } from '../services.ts';
 import { sensitiveWriteOf } from '../step-up/sensitive-writes.ts';
@@ -29,7 +29,7 @@ export function requireProposable({ object: { apiGroup: group, resource } }: Wri
   const isSecret = group === '' && resource === 'secrets';
   const isSensitive = sensitiveWriteOf('POST', { group, resource, subresource: '' }) !== undefined;
   if (!isSecret && !isSensitive && !closedGroups.includes(group)) return;
-  const message = `an agent cannot propose changes of ${group === '' ? resource : `${resource}.${group}`}: the user makes them`;
+  const message = `an agent cannot propose changes of ${qualified({ group, resource })}: the user makes them`;
   throw new StatusError(403, 'Forbidden', message, { details: { causes: [{ reason: 'NotProposable', message }] } });
 }
 
@@ -141,13 +141,12 @@ function atVersion(body: Write['body'], resourceVersion: string | undefined): ob
   return { ...body, metadata: { ...membersOf(membersOf(body).metadata), resourceVersion } };
 }
 
-const applied = 'kubectl.kubernetes.io/last-applied-configuration';
-const copyOf = (object: KubernetesObject): unknown => membersOf(object.metadata.annotations)[applied];
+const copyOf = (object: KubernetesObject): unknown => membersOf(object.metadata.annotations)[appliedAnnotation];
 
 /** Returns an object for a comparison. @param isCopyShown keeps the copy of the object for kubectl, which the write changes */
 function shown(object: KubernetesObject, isCopyShown = false): Members {
   const listed = membersOf(withoutCopies(object));
   if (JSON.stringify(listed).length > maxObject)
     throw entityTooLarge(`the object has more than ${maxObject} characters of JSON: the user changes it without a proposal`);
-  return membersOf(visible(isCopyShown ? { ...listed, [applied]: copyOf(object) } : listed));
+  return membersOf(visible(isCopyShown ? { ...listed, [appliedAnnotation]: copyOf(object) } : listed));
 }

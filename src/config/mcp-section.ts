@@ -1,5 +1,6 @@
 /** Settings of the door for agents (Model Context Protocol). */
 import { hash } from 'node:crypto';
+import { qualified } from '@atrium/objects/status.ts';
 import { z } from 'zod';
 import { dnsLabel } from './units.ts';
 
@@ -38,9 +39,7 @@ export const directDigest = (rules: readonly DirectRule[]): string | undefined =
 export const isDirect = (rules: readonly DirectRule[], { verb, apiGroup, resource, namespace = '' }: ProposedChange): boolean =>
   rules.some(
     ({ namespaces, verbs, resources }) =>
-      namespaces.includes(namespace) &&
-      verbs.some((one) => one === verb) &&
-      resources.includes(apiGroup === '' ? resource : `${resource}.${apiGroup}`),
+      namespaces.includes(namespace) && verbs.some((one) => one === verb) && resources.includes(qualified({ group: apiGroup, resource })),
   );
 
 interface ProposedChange {

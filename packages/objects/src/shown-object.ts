@@ -14,7 +14,8 @@ export const visibleText = (text: string): string =>
   text.replaceAll(hidden, (character) => (character === '\n' || character === '\t' ? character : escaped(character)));
 
 const maxDepth = 64;
-const applied = 'kubectl.kubernetes.io/last-applied-configuration';
+/** Annotation in which kubectl keeps a copy of an object. */
+export const appliedAnnotation = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /** Returns a copy of an answer, without copies of whole objects that Kubernetes and kubectl keep in their metadata. */
 export function withoutCopies(value: unknown, depth = 0): unknown {
@@ -22,7 +23,9 @@ export function withoutCopies(value: unknown, depth = 0): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (depth >= maxDepth) return '…';
   if (Array.isArray(value)) return value.map((item) => withoutCopies(item, depth + 1));
-  const shown = Object.entries(value).filter(([key, member]) => key !== 'managedFields' && key !== applied && member !== undefined);
+  const shown = Object.entries(value).filter(
+    ([key, member]) => key !== 'managedFields' && key !== appliedAnnotation && member !== undefined,
+  );
   return Object.fromEntries(shown.map(([key, member]) => [key, withoutCopies(member, depth + 1)]));
 }
 

@@ -1,6 +1,7 @@
 /** Sentences about events, such as "ada@example.com scaled Deployment storefront in shop from 2 to 5". */
 import { type ComponentChildren, Fragment } from 'preact';
 import { type Kind, kindId, pageOf } from '../../api/kinds';
+import { agentName } from '../../app/agent-name';
 import { href } from '../../app/router';
 import { dateTime, type Key, t } from '../../text/text';
 import { shellCommand } from '../cluster/kubectl';
@@ -77,13 +78,12 @@ function ranCommand(event: AuditEvent, parts: { who: ComponentChildren; what: Co
 /** Returns what the sentences about actions of the service name beside the user and the object. */
 function wordsOf({ access, agent, binding = '', event }: AuditEvent): Readonly<Record<string, ComponentChildren>> {
   const { requester, role } = access ?? {};
-  const { name, host, tool } = agent ?? {};
   return {
     binding: <bdi>{nameIn(binding)}</bdi>,
     requester: <bdi>{requester}</bdi>,
     role: event === 'AccessGranted' && access ? <Granted of={access} /> : <bdi>{role}</bdi>,
-    agent: <bdi>{host ? `${name} (${host})` : name}</bdi>,
-    tool: <code>{tool}</code>,
+    agent: <bdi>{agent && agentName(agent)}</bdi>,
+    tool: <code>{agent?.tool}</code>,
   };
 }
 
