@@ -39,8 +39,9 @@ export class PostgresStore extends SqlStore {
     const opened: EventDatabase = {
       db,
       begin: (transaction) =>
-        // A server that is set to `off` answers before the disk has a transaction. All other settings stay.
-        sql`select pg_advisory_xact_lock(${writerLock}), set_config('synchronous_commit',
+        // A server that is set to `off` answers before the disk has a transaction. A table that has grown since its last statistics would
+        // be read whole for the ids of a batch. All other settings stay.
+        sql`select pg_advisory_xact_lock(${writerLock}), set_config('enable_seqscan', 'off', true), set_config('synchronous_commit',
           replace(current_setting('synchronous_commit'), 'off', 'on'), true)`.execute(transaction),
       segmentSize,
       indexed: 0,
