@@ -5,6 +5,7 @@ import type { Session } from './access.ts';
 import { linesOf } from './lines.ts';
 import { resourceNamed } from './resource-names.ts';
 import { askService, readService } from './service.ts';
+import { shellLine } from './shell-line.ts';
 import { table } from './table.ts';
 import { CommandError, harmless, harmlessLines, jsonText, say } from './terminal.ts';
 
@@ -52,6 +53,7 @@ const eventSchema = z.looseObject({
     name: z.optional(z.string()),
   }),
   requestReceivedTimestamp: z.string(),
+  connection: z.optional(z.looseObject({ container: z.optional(z.string()), command: z.optional(z.array(z.string())) })),
   responseStatus: z.optional(z.looseObject({ code: z.number() })),
   dryRun: z.optional(z.boolean()),
 });
@@ -173,7 +175,7 @@ function print(events: readonly Event[], { output, follow: isFollowed }: AuditOp
   else if (isFirst || events.length > 0) terminal.stdout.write(table([...(isFirst ? [titles] : []), ...events.map(rowOf)]));
 }
 
-const titles = ['TIME', 'USER', 'VERB', 'OBJECT', 'NAMESPACE', 'CODE', 'FROM'];
+const titles = ['TIME', 'USER', 'VERB', 'OBJECT', 'NAMESPACE', 'CODE', 'FROM', 'CONTAINER', 'COMMAND'];
 
 /** A refused login has no user that is known. Without a user, the service itself did the rest, as in the console. */
 const rowOf = ({
@@ -184,6 +186,7 @@ const rowOf = ({
   action = verb,
   event = action,
   objectRef,
+  connection: { container = '', command = [] } = {},
   outcome,
   responseStatus,
   dryRun,
@@ -196,6 +199,8 @@ const rowOf = ({
   objectRef.namespace ?? '',
   `${responseStatus?.code ?? outcome}${dryRun ? ' (dry run)' : ''}`,
   sourceIPs.join(','),
+  container,
+  shellLine(command),
 ];
 
 export const objectOf = ({

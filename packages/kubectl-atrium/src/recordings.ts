@@ -2,6 +2,7 @@
 import * as z from 'zod/mini';
 import type { Session } from './access.ts';
 import { askService, readService } from './service.ts';
+import { shellLine } from './shell-line.ts';
 import { table } from './table.ts';
 import { CommandError, harmlessJSON, jsonText, say } from './terminal.ts';
 
@@ -96,7 +97,7 @@ const rowOf = ({ id, startedAt, user, objectRef, container = '', command = [], s
   objectRef.namespace,
   objectRef.name,
   container,
-  objectRef.subresource === 'attach' ? 'attach' : command.join(' '),
+  objectRef.subresource === 'attach' ? 'attach' : shellLine(command),
   String(Math.round(seconds)),
   stateOf(state),
 ];

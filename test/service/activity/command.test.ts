@@ -75,7 +75,7 @@ describe('kubectl atrium audit', () => {
         .split('\n')
         .map((line) => line.split(/ {3,}/)),
     ).to.deep.equal([
-      ['TIME', 'USER', 'VERB', 'OBJECT', 'NAMESPACE', 'CODE', 'FROM'],
+      ['TIME', 'USER', 'VERB', 'OBJECT', 'NAMESPACE', 'CODE', 'FROM', 'CONTAINER', 'COMMAND'],
       ['2026-01-12T10:00:01.000Z', ada, 'delete', 'deployments.apps/storefront', 'shop', '200', '192.0.2.1'],
       ['2026-01-12T10:00:02.000Z', noa, 'delete', 'deployments.apps/storefront', 'shop', '403', '192.0.2.1'],
     ]);
@@ -180,6 +180,35 @@ describe('kubectl atrium audit', () => {
     const { stdout } = await ask(machine, '--who', hostile);
     expect(stdout.trimEnd().split('\n')).to.have.length(2);
     expect(stdout).to.match(/eve {2}\[31m ada/);
+  });
+
+  it('prints the container and the command of a shell, which no word of it breaks', async () => {
+    const pod = (subresource: string) => ({ apiGroup: '', resource: 'pods', subresource, namespace: 'shells', name: 'cart-0' });
+    const shell = (second: number, subresource: string, connection: object) =>
+      event(second, noa, { verb: 'get', objectRef: pod(subresource), connection });
+    const hostile = ['sh', '-c', 'id\r\n2026   eve   delete', '\u001b[2J\u202e\u2028\u0085', "it's", '', 'x'.repeat(256)];
+    await service.auditStore.append([
+      shell(20, 'exec', { container: 'app', command: ['sh', '-c', 'id; ls'], tty: true }),
+      shell(21, 'attach', { container: 'debugger-x7k2p' }),
+      shell(22, 'exec', { command: hostile }),
+      event(23, noa, { objectRef: { apiGroup: '', resource: 'pods', namespace: 'shells', name: 'cart-0' } }),
+    ]);
+    const { code, stdout } = await ask(machine, '-n', 'shells');
+    expect(code).to.equal(0);
+    const [titles = '', ...rows] = stdout.trimEnd().split('\n');
+    expect(rows).to.have.length(4);
+    expect(stdout).to.not.match(/[^\P{C}\n]|[\p{Zl}\p{Zp}]/u);
+    const ran = rows.map((row) => [
+      row.slice(titles.indexOf('CONTAINER'), titles.indexOf('COMMAND')).trim(),
+      row.slice(titles.indexOf('COMMAND')),
+    ]);
+    const line = `sh -c 'id  2026   eve   delete' ' [2J   ' 'it'\\''s' '' ${'x'.repeat(256)}`;
+    expect(ran).to.deep.equal([
+      ['app', "sh -c 'id; ls'"],
+      ['debugger-x7k2p', ''],
+      ['', `${line.slice(0, 160)}…`],
+      ['', ''],
+    ]);
   });
 
   it('prints the action of an event in place of its verb, and finds it', async () => {
