@@ -10,8 +10,11 @@ import { badRequest, unauthorized } from '@atrium/objects/status.ts';
 import { type BatchReader, eventsOf } from './api-server-batch.ts';
 import { eventList } from './api-server-events.ts';
 
-/** Bound of a batch that a kube-apiserver cuts itself (`--audit-webhook-truncate-max-batch-size`). */
-const maxBatchBytes = 10 * 1024 * 1024;
+/**
+ * Bound of a batch: with the flags of docs/audit.md, a batch has four events of at most 8 MiB. The event of a write that succeeds has at
+ * most 6.4 MB: the API server takes headers of 1 MiB, and tells a sign of the URI with up to six bytes.
+ */
+const maxBatchBytes = 33 * 1024 * 1024;
 
 interface IntakeOptions {
   /** File with the token of the API server, which is read for each batch. */
@@ -44,7 +47,7 @@ export function apiServerOperation({ tokenFile, reader, join, metrics }: IntakeO
     async handle({ ctx }) {
       const [, given] = /^Bearer (\S{1,1024})$/i.exec(ctx.get('Authorization')) ?? [];
       if (given === undefined || !isEqual(given, await readSecretFile(tokenFile))) throw unauthorized({ tokenGiven: given !== undefined });
-      const batch = await reader.read((await readBody(ctx)) ?? new Uint8Array());
+      const batch = await reader.read(async () => (await readBody(ctx)) ?? new Uint8Array());
       if (batch === 'no JSON') throw badRequest('the body is not valid JSON');
       if ('violations' in batch) throw badInput(batch.violations);
       received.inc({ outcome: 'ignored' }, batch.ignored);

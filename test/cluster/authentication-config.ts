@@ -107,6 +107,14 @@ export const auditWebhookConfig = ({ url, token, certificateAuthority }: AuditWe
     'current-context': 'webhook',
   });
 
+/** Flags of docs/audit.md, with which batches of any events fit. */
+export const auditWebhookFlags = {
+  'audit-webhook-batch-max-size': '4',
+  'audit-webhook-batch-throttle-qps': '250',
+  'audit-webhook-truncate-enabled': 'true',
+  'audit-webhook-truncate-max-event-size': '8388608',
+};
+
 /** Audit policy: users and their requests, one line for each answer, without bodies. */
 export const auditPolicy = stringify({
   apiVersion: 'audit.k8s.io/v1',

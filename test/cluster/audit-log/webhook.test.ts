@@ -1,10 +1,13 @@
 /** The audit webhook of a real kube-apiserver: what comes through the door is one event, and what goes past it is one, too. */
+import { readFile } from 'node:fs/promises';
+import { request } from 'node:https';
 import { DatabaseSync } from 'node:sqlite';
 import { expect } from 'chai';
 import { auditEventList } from '../../../src/activity/schema.ts';
 import { withAuditStore } from '../../service/audit-store/installation.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
+import { auditWebhookFlags } from '../authentication-config.ts';
 import { AuditLog } from './audit-log.ts';
 
 const webhookToken = 'the-token-of-this-kube-apiserver-and-no-other';
@@ -81,6 +84,36 @@ describe('the audit webhook of a real kube-apiserver', () => {
     });
     expect(event?.user?.username).to.equal('admin');
     expect(event?.annotations).to.include({ 'authorization.k8s.io/decision': 'allow' });
+  });
+
+  it('keeps each of several writes with the longest URI, and one beside them, with the flags of docs/audit.md', async () => {
+    const page = await readFile(new URL('../../../docs/audit.md', import.meta.url), 'utf8');
+    for (const [name, value] of Object.entries(auditWebhookFlags)) expect(page).to.include(`{name: ${name}, value: '${value}'}`);
+    const { url, certificateAuthority: ca } = service.cluster;
+    const authorization = `Bearer ${await service.token('admin')}`;
+    // The API server tells this sign with six bytes.
+    const padding = '<'.repeat(2 ** 20 - 1_024);
+    const send = (method: string, path: string, body?: object) =>
+      new Promise<number | undefined>((resolve, reject) => {
+        const headers = body && { authorization, 'content-type': 'application/json' };
+        const sent = request(new URL(url), { method, path, ca, agent: false, ...(headers && { headers }) }, (response) => {
+          response.resume().on('end', () => resolve(response.statusCode));
+        });
+        sent.on('error', reject).end(body && JSON.stringify(body));
+      });
+    const names = Array.from({ length: 6 }, (_, index) => `long-${index}`);
+    const codes = await Promise.all([
+      send('POST', `${core}/configmaps`, named('ConfigMap', 'beside')),
+      ...names.map((name) => send('POST', `${core}/configmaps?${padding}`, named('ConfigMap', name))),
+      // The API server itself drops the event of a stranger whose path it tells four times.
+      send('DELETE', `${core}/configmaps/${padding}`),
+    ]);
+    expect(codes).to.deep.equal([201, ...names.map(() => 201), 403]);
+    for (const name of ['beside', ...names])
+      await eventually(
+        () => list(`source=kube-apiserver&verb=create&name=${name}`),
+        ({ length }) => length === 1,
+      );
   });
 
   it('makes a write of the service one event, also each of several deletions', async () => {

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { createConnection } from 'node:net';
 import { expect } from 'chai';
 import { auditEventList } from '../../../src/activity/schema.ts';
 import { eventually } from '../../support/cluster-admin.ts';
@@ -84,6 +86,30 @@ describe('the audit webhook of kube-apiserver', () => {
     expect(await list('actor=large&limit=500')).to.have.length(size);
   });
 
+  it('keeps all events of the largest batch that the flags of docs/audit.md allow', async () => {
+    const requestURI = `/api/v1/namespaces/default/configmaps/a?${'&'.repeat(8 * 1024 * 1024 - 2_048)}`;
+    const items = Array.from({ length: 4 }, (_, index) => anEvent(`long-${index}`, { requestURI, user: { username: 'long' } }));
+    expect((await send(items)).status).to.equal(204);
+    expect(await list('actor=long')).to.have.length(items.length);
+  });
+
+  it('takes the next batch after a sender that leaves before its batch is complete', async () => {
+    const { host } = new URL(service.storeURL);
+    const head = `POST /v1/kube-apiserver HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${webhookToken}\r\n`;
+    const connect = async () => {
+      const socket = createConnection({ host: '127.0.0.1', port: Number(new URL(service.storeURL).port) });
+      await once(socket, 'connect');
+      socket.write(`${head}Content-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{"kind"`);
+      return socket;
+    };
+    const [first, second] = [await connect(), await connect()];
+    const answered = send([anEvent('after', { user: { username: 'after' } })]);
+    second.destroy();
+    first.destroy();
+    expect((await answered).status).to.equal(204);
+    expect(await list('actor=after')).to.have.length(1);
+  });
+
   it('keeps writes, connections and reads of Secrets alone, once they are over', async () => {
     const parts = (resource: string, more: object = {}) => ({ objectRef: { resource, namespace: 'quiet', name: 'x' }, ...more });
     const reviews = { apiGroup: 'authentication.k8s.io', resource: 'tokenreviews', namespace: 'quiet' };
@@ -145,7 +171,7 @@ describe('the audit webhook of kube-apiserver', () => {
       [400, await send('no JSON')],
       [400, await send([{ auditID: 1 }])],
       [400, await send('{"kind":"Event","apiVersion":"audit.k8s.io/v1"}')],
-      [413, await send('x'.repeat(11 * 1024 * 1024))],
+      [413, await send('x'.repeat(34 * 1024 * 1024))],
       [415, await send([], webhookToken, { 'content-type': 'text/plain' })],
     ];
     for (const [code, response] of refused)
