@@ -6,6 +6,7 @@ import { StatusError } from '@atrium/objects/status.ts';
 import type { Logger } from 'pino';
 import { failureReason } from './remote-store.ts';
 import { type QueuedEvent, Spool, type SpoolOptions } from './spool.ts';
+import { stubOf, wellFormed } from './storable-event.ts';
 
 /** Events in one batch. */
 const batchSize = 500;
@@ -91,7 +92,7 @@ export class AuditIntake {
         this.#lost.inc(lost);
         if (bytes > 0) log.info({ bytes, unknown }, 'audit events of an earlier process are in the spool');
       },
-      onDamage: (lines) => this.#lose(lines, 'damaged lines in the spool'),
+      onDamage: (lines) => this.#lose(lines, { err: 'damaged lines in the spool' }),
     });
   }
 
@@ -184,7 +185,7 @@ export class AuditIntake {
     while (!this.#stopped.signal.aborted && this.#refill()) {
       const batch = this.#waiting.slice(0, size);
       try {
-        await this.#store.append(batch.map(({ event }) => event));
+        await this.#append(batch.map(({ event }) => event));
         this.#remove(batch.length);
         this.#isTaken = true;
         size = batchSize;
@@ -193,9 +194,10 @@ export class AuditIntake {
       } catch (error) {
         if (isRefused(error)) {
           // Events that the store will never take must not keep the others waiting.
-          if (batch.length === 1) {
+          const [first] = batch;
+          if (first && batch.length === 1) {
             this.#remove(1);
-            this.#lose(1, error);
+            this.#lose(1, { err: error, event: stubOf(first.event) });
           }
           size = Math.ceil(batch.length / 2);
           continue;
@@ -205,6 +207,20 @@ export class AuditIntake {
         this.#failure = failureReason(error);
         await sleep(retryMs, undefined, { signal: this.#stopped.signal }).catch(() => undefined);
       }
+    }
+  }
+
+  /** Hands events to the store. A single one that is refused goes without its details. @throws what the store throws */
+  async #append(given: readonly AuditEvent[]): Promise<void> {
+    const events = given.map(wellFormed);
+    try {
+      await this.#store.append(events);
+    } catch (error) {
+      const [first] = events;
+      if (first === undefined || events.length > 1 || !isRefused(error)) throw error;
+      const stub = stubOf(first);
+      await this.#store.append([stub]);
+      this.#log.warn({ err: error, event: stub }, 'audit event was stored without its details');
     }
   }
 
@@ -242,12 +258,12 @@ export class AuditIntake {
     else this.#log.error({ reason: failure }, 'audit spool is not available');
   }
 
-  #lose(count: number, error?: unknown): void {
+  #lose(count: number, details: { err?: unknown; event?: AuditEvent } = {}): void {
     this.#lostCount += count;
     this.#lastLost = this.#now();
     this.#lost.inc(count);
     this.#spool?.keepLost(this.#lostCount);
-    this.#log.error({ count, err: error }, 'audit events are lost');
+    this.#log.error({ count, ...details }, 'audit events are lost');
   }
 }
 

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Recording, RecordingStore } from '@atrium/audit-store/recording.ts';
+import { wellFormed } from '../audit/storable-event.ts';
 
 const compressed = promisify(gzip);
 
@@ -161,7 +162,7 @@ export class RecordingSender {
 
   async #keep(isNew: boolean, part?: { number: number; lines: string }): Promise<void> {
     const { store, recording, onGone } = this.#options;
-    const isKept = await store.keep({ recording: { ...recording(), ...this.#state }, isNew, ...(part && { part }) });
+    const isKept = await store.keep({ recording: wellFormed({ ...recording(), ...this.#state }), isNew, ...(part && { part }) });
     if (isKept) return;
     this.drop();
     onGone();

@@ -114,7 +114,12 @@ export const auditEvent = z
       .object({ code: z.int() })
       .optional()
       .describe('HTTP status of the answer; 499: the caller left before its end. Missing for an action without an answer of its own.'),
-    reason: z.string().optional().describe('Reason of an action of the service, in UpperCamelCase.'),
+    reason: z
+      .string()
+      .optional()
+      .describe(
+        'Reason of an action of the service, in UpperCamelCase. `DetailsRefused`: the audit store refused the other members of the event.',
+      ),
     dryRun: z.literal(true).optional(),
     issuer: z.string().optional().describe('Id of the issuer of a login or workload.'),
     requestID: z

@@ -18,14 +18,17 @@ export interface OpenedConnection {
   tty?: true;
 }
 
+/** A bound must not leave half of a surrogate pair. */
+const cut = (word: string): string => word.slice(0, maxWordLength).toWellFormed();
+
 /** Returns the parameters of a connection to a container or port; undefined for other requests. */
 export function connectionOf(subresource: string | undefined, search: string): OpenedConnection | undefined {
   if (!connects.includes(subresource ?? '')) return undefined;
   const query = new URLSearchParams(search);
-  const container = query.get('container')?.slice(0, maxWordLength);
+  const container = cut(query.get('container') ?? '');
   const words = (name: string) => {
     const all = query.getAll(name).slice(0, maxWords);
-    return all.length > 0 && { [name]: all.map((word) => word.slice(0, maxWordLength)) };
+    return all.length > 0 && { [name]: all.map(cut) };
   };
   return { ...(container && { container }), ...words('command'), ...words('ports'), ...(isTrue(search, 'tty') && { tty: true }) };
 }

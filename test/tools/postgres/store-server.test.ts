@@ -7,6 +7,7 @@ import { stringify } from 'yaml';
 import { openStoreServer } from '../../../src/audit-store.ts';
 import { parseConfig } from '../../../src/config/load.ts';
 import { loopbackCertificates } from '../../cluster/certificates.ts';
+import { itTakesHostileEvents } from '../../service/audit-store/hostile-events-suite.ts';
 import { itExportsEvents } from '../../service/audit-store/log-export-suite.ts';
 import { itKeepsEventsOfReplicas, itRemovesExpiredEvents, itServesStoreCalls } from '../../service/audit-store/store-server-suite.ts';
 import { forSuite } from '../../support/for-suite.ts';
@@ -37,6 +38,8 @@ describe('atrium audit-store with PostgreSQL', () => {
   describe('calls of replicas', () => itServesStoreCalls(settings));
 
   describe('the end of events', () => itRemovesExpiredEvents(settings));
+
+  describe('hostile events', () => itTakesHostileEvents(settings));
 
   describe('copies of events at a collector of logs', () => itExportsEvents(settings));
 });

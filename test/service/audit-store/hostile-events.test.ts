@@ -1,0 +1,3 @@
+import { itTakesHostileEvents } from './hostile-events-suite.ts';
+
+describe('hostile events in atrium audit-store', () => itTakesHostileEvents());
