@@ -3,6 +3,7 @@
  * send the id of their event along, and their event stays alone. A sender past the door can choose the id of an event that it knows: an
  * event of the API server is therefore left out only if it is about the same act, and once for each event of a door.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Kysely, Transaction } from 'kysely';
 import type { AuditEvent } from './event.ts';
@@ -14,6 +15,8 @@ import { eventOf, stored, type Tables } from './tables.ts';
 const atOnce = 500;
 /** Longest time between both events of an act: both clocks may be wrong. */
 const maxApartMs = 300_000;
+/** Events that wait at a time: those of two minutes with 80 a second. A sender past the door makes further ones with ids of its own. */
+const maxWaiting = 10_000;
 
 /** Appends the events that are not there yet. Events of the API server that waited for one of them are joined with it. */
 export async function appendEvents(database: EventDatabase, events: readonly AuditEvent[]): Promise<void> {
@@ -45,28 +48,51 @@ export async function joinEvents(database: EventDatabase, events: readonly ApiSe
     for (let from = 0; from < events.length; from += atOnce) {
       const part = events.slice(from, from + atOnce);
       const { own, early, isJoined } = await joined(transaction, part);
+      const { waiting, further } = await divided(transaction, early);
+      own.push(...further.map(({ event }) => event));
       indexed = await appendIn(transaction, own, database);
-      const waiting = early.map(({ event, doorID = '' }) => ({
+      const rows = waiting.map(({ event, doorID = '' }) => ({
         ...{ id: stored(event.auditID), door_id: stored(doorID), time: now.getTime() },
         event: JSON.stringify(event),
       }));
-      if (waiting.length > 0)
-        await transaction
-          .insertInto('unjoined')
-          .values(waiting)
-          .onConflict((conflict) => conflict.column('id').doNothing())
-          .execute();
+      if (rows.length > 0) await transaction.insertInto('unjoined').values(rows).execute();
       counts.appended += own.length;
       counts.joined += isJoined;
-      counts.waiting += early.length;
+      counts.waiting += waiting.length;
     }
     return indexed;
   });
   return counts;
 }
 
-/** Appends the events that waited since before a time, a bounded number of them. */
+/**
+ * Returns events that wait from now on, and those for which there is no room: an event that waits has no place in the chain, and the
+ * retention does not remove it. Events that wait already are in neither.
+ */
+async function divided(transaction: Transaction<Tables>, early: readonly ApiServerEvent[]) {
+  if (early.length === 0) return { waiting: [], further: [] };
+  const table = transaction.selectFrom('unjoined');
+  const ids = early.map(({ event }) => stored(event.auditID));
+  const known = new Set((await table.select('id').where('id', 'in', ids).execute()).map(({ id }) => id));
+  const fresh = new Map(early.map((told) => [stored(told.event.auditID), told] as const).filter(([id]) => !known.has(id)));
+  const { count } = await table.select(({ fn }) => fn.countAll().as('count')).executeTakeFirstOrThrow();
+  const room = Math.max(0, maxWaiting - Number(count));
+  const events = [...fresh.values()];
+  return { waiting: events.slice(0, room), further: events.slice(room) };
+}
+
+/** Appends the events that waited since before a time, in transactions between which other calls have their turn. */
 export async function settleEvents(database: EventDatabase, before: number): Promise<number> {
+  for (let total = 0; ; ) {
+    const count = await settleNext(database, before);
+    total += count;
+    if (count < atOnce) return total;
+    // SQLite answers within a turn of the event loop.
+    await nextTurn();
+  }
+}
+
+async function settleNext(database: EventDatabase, before: number): Promise<number> {
   const { db, begin } = database;
   let count = 0;
   database.indexed = await db.transaction().execute(async (transaction) => {

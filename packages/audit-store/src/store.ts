@@ -181,10 +181,10 @@ export interface AuditDatabase extends AuditStore {
   readonly recordings: RecordingDatabase;
   /**
    * Takes events of an API server, so that an act is one event. Resolves when all are on disk. An event of an API server waits for the
-   * event of its door.
+   * event of its door, unless too many do.
    */
   join(events: readonly ApiServerEvent[]): Promise<Joined>;
-  /** Appends events of an API server that have waited for a time, in milliseconds. Returns their number. */
+  /** Appends all events of an API server that have waited for a time, in milliseconds. Returns their number. */
   settle(waitedMs: number): Promise<number>;
   /** @param retention bounds for the cut */
   propose(kept: readonly number[], retention?: AuditRetention): Promise<Proposal>;

@@ -626,6 +626,26 @@ export function itIsAnAuditStore(makeDatabase: () => Promise<TestDatabase>): voi
       expect(await ids({}, { limit: 9 })).to.deep.equal(['k2']);
     });
 
+    it('appends all events whose doors stay silent, however many they are', async () => {
+      const unknown = Array.from({ length: 1_201 }, (_, index) => told(1, `none-${index}`, { auditID: `k${index}` }));
+      await store.join(unknown);
+      expect(await store.settle(-1)).to.equal(1_201);
+      expect(await store.settle(-1)).to.equal(0);
+    });
+
+    it('appends events at once while too many wait, and a repeated batch once', async () => {
+      const batch = (from: number, size: number) =>
+        Array.from({ length: size }, (_, index) => told(1, `none-${from + index}`, { auditID: `k${from + index}` }));
+      expect(await store.join(batch(0, 9_900))).to.deep.equal({ appended: 0, joined: 0, waiting: 9_900 });
+      const next = batch(9_900, 250);
+      expect(await store.join(next)).to.deep.equal({ appended: 150, joined: 0, waiting: 100 });
+      expect(await store.join(next)).to.include({ appended: 0, joined: 0 });
+      expect((await store.list({}, { limit: 500 })).events).to.have.length(150);
+      // An event of the door that comes later is one beside them.
+      await store.append([at(1, { auditID: 'none-10100' })]);
+      expect(await store.settle(-1)).to.equal(10_000);
+    });
+
     it('joins one event with that of a door: a sender past the door may choose its id again', async () => {
       await store.append([at(1)]);
       await store.join([told(2, 'e1'), told(3, 'e1')]);
