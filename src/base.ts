@@ -71,7 +71,10 @@ function createServices(context: ProcessContext) {
   const { config, connection, log, writeAudit = () => undefined, wallClock, clock = () => performance.now() } = context;
   const metrics = new Metrics();
   const { requestTimeout, accessCache } = config.kubernetes;
-  const apiServer = new KubernetesClient({ connection, requestTimeoutMs: requestTimeout, metrics, log, ...(wallClock && { wallClock }) });
+  const apiServer = new KubernetesClient({
+    ...{ connection, requestTimeoutMs: requestTimeout, metrics, log, marksShells: config.audit.refuseDirectShells },
+    ...(wallClock && { wallClock }),
+  });
   const client = apiServer.asService;
   const { serverClock } = client;
   const now = context.now ?? (() => serverClock.now());

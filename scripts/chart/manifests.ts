@@ -32,6 +32,7 @@ const byHand = {
   'access-tokens.yaml': 'features.accessTokens',
   'agents.yaml': 'features.mcp',
   'certificates.yaml': 'users.certificates.enabled',
+  'direct-shells.yaml': 'audit.refuseDirectShells',
   'sweep.yaml': 'features.accessRequests',
   'usage.yaml': 'console.metrics.lastHour',
   'user-bindings.yaml': 'features.userBindings',

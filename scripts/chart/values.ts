@@ -229,6 +229,7 @@ export const valuesSchema = z.strictObject({
   admissionPolicy: z.strictObject({
     install: z.boolean(),
     serviceAccounts: z.array(z.strictObject({ namespace: objectName().min(1), name: objectName().min(1) })),
+    directShells: z.strictObject({ users: z.array(text().min(1)), groups: z.array(text().min(1)) }),
   }),
   accessRequests: z.strictObject({ sweep: z.strictObject({ enabled: z.boolean(), schedule: cronSchedule() }) }),
   auditStore: z.strictObject({

@@ -53,6 +53,12 @@ const auditSettings = z.strictObject({
     .describe(
       'Rules for [recordings of shells](audit.md#recordings-of-shells). The first rule whose conditions all hold decides; without one nothing is recorded.',
     ),
+  refuseDirectShells: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Names the user at each shell that Atrium passes on, so that the admission policy of `direct-shells.yaml` refuses [all others](audit.md#shells-past-atrium). Needs `kubernetes.credentials: impersonate`.',
+    ),
   maxRecordingBytes: size()
     .refine((bytes) => bytes >= 64 * 1024, 'must be at least 64KiB')
     .default(64 * 1024 * 1024)

@@ -1,6 +1,6 @@
 import { problemsOfEmbeddedClients } from './embedded-clients.ts';
 import { kindsOf } from './factors.ts';
-import { type IssuerConfig, identityURLOf, issuersOf, usernamePrefixOf } from './issuers.ts';
+import { credentialsFor, type IssuerConfig, identityURLOf, issuersOf, usernamePrefixOf } from './issuers.ts';
 import { oneIssuer } from './login-sections.ts';
 import { mcpResourceOf } from './mcp-resource.ts';
 import type { Config } from './schema.ts';
@@ -21,6 +21,7 @@ export function contradictions(config: Config, login: object): Problems {
     problemsOfAccessRequests(config),
     problemsOfAgents(config),
     problemsOfTokenExchange(config),
+    problemsOfDirectShells(config),
     problemsOfEmbeddedClients(config),
     ...issuersOf(config).map((issuer, index) => problemsOfEmbedded(issuer, isOne ? 'login' : `login.issuers[${index}]`, config)),
     isOne ? {} : problemsOfSeveral(config, login),
@@ -31,6 +32,15 @@ const problemsOfAccessRequests = ({ features }: Config): Problems =>
   features.accessRequests && !features.userBindings
     ? { 'features.accessRequests': 'needs features.userBindings, which give the access' }
     : {};
+
+/** A shell with the user's own token is the same at the API server, whether it comes through Atrium or not. */
+function problemsOfDirectShells(config: Config): Problems {
+  const isForwarded = issuersOf(config).some((issuer) => credentialsFor(config, issuer) === 'passthrough');
+  if (!config.audit.refuseDirectShells || !isForwarded) return {};
+  return {
+    'audit.refuseDirectShells': 'needs kubernetes.credentials: impersonate, since the tokens of users go to the API server as they are',
+  };
+}
 
 /** Agents get their tokens from an issuer, for the address of the service. */
 function problemsOfAgents({ features, mcp, ...config }: Config): Problems {

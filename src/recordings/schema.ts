@@ -27,7 +27,10 @@ export type RecordingsParameters = z.output<typeof recordingsQuery>;
 
 export const recordingID = z.object({ id: z.string().min(1).max(64).describe('Id of the recording.') });
 
-const anExample = { apiVersion: 'auth.platform.io/v1', kind: 'RecordingList', metadata: {}, scope: 'All', items: [] };
+const anExample = {
+  ...{ apiVersion: 'auth.platform.io/v1', kind: 'RecordingList', metadata: {}, scope: 'All' },
+  ...{ directShells: 'NotRecorded', items: [] },
+};
 
 export const recordingList = z
   .object({
@@ -37,6 +40,9 @@ export const recordingList = z
     scope: z
       .enum(['All', 'Own'])
       .describe('`Own`: the caller may not list `recordings.auth.platform.io` here, so that only their own shells are searched.'),
+    directShells: z
+      .enum(['NotRecorded', 'Refused'])
+      .describe('Shells that do not come through Atrium. `Refused`: by the admission policy of `audit.refuseDirectShells`.'),
     items: z.array(recording).describe('Newest first.'),
   })
   .meta({ id: 'RecordingList', examples: [anExample] });

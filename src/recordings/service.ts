@@ -14,11 +14,13 @@ const timeOf = (text: string | undefined): number | undefined => (text === undef
 export class RecordingsService {
   readonly #access: Services['access'];
   readonly #log: Services['log'];
+  readonly #directShells: RecordingList['directShells'];
   readonly #store: RecordingStore | undefined;
 
-  constructor({ access, log }: Services, store: RecordingStore | undefined) {
+  constructor({ access, config, log }: Services, store: RecordingStore | undefined) {
     this.#access = access;
     this.#log = log;
+    this.#directShells = config.audit.refuseDirectShells ? 'Refused' : 'NotRecorded';
     this.#store = store;
   }
 
@@ -39,6 +41,7 @@ export class RecordingsService {
       kind: 'RecordingList',
       metadata: last === undefined ? {} : { continue: `${last.started}.${last.id}` },
       scope: isOwn ? 'Own' : 'All',
+      directShells: this.#directShells,
       items,
     };
   }

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { Bearer, TokenScope } from '@atrium/http/caller.ts';
 import { requireScope } from '@atrium/http/scope.ts';
 import type { Connection } from './connection.ts';
-import { actingAs } from './impersonation.ts';
+import { actingAs, namingActor } from './impersonation.ts';
 import { asOwnAccount, ownAccountRefused } from './own-account.ts';
 import type { Passage, PassedCall } from './passage.ts';
 import { accessOfCall } from './request-target.ts';
@@ -25,13 +25,16 @@ export class CallerPassage {
   readonly #connection: Connection;
   readonly #token: string;
   readonly #acting: ReturnType<typeof actingAs>;
+  readonly #actingInShells: ReturnType<typeof actingAs>;
   readonly #scope: TokenScope | undefined;
 
-  constructor(passage: Passage, connection: Connection, bearer: Bearer) {
+  /** @param marksShells names the user who acts at each shell, which no other way to the API server does */
+  constructor(passage: Passage, connection: Connection, bearer: Bearer, marksShells: boolean) {
     this.#passage = passage;
     this.#connection = connection;
     this.#token = bearer.token;
     this.#acting = actingAs(bearer);
+    this.#actingInShells = marksShells ? actingAs(namingActor(bearer)) : this.#acting;
     this.#scope = bearer.scope;
   }
 
@@ -41,17 +44,20 @@ export class CallerPassage {
    * @throws StatusError 400; 503 if the API server cannot be reached or refuses the impersonation; 504
    */
   answer(call: PassedCall): Promise<PassedAnswer> {
-    return this.#authorized(call, (credential) => this.#passage.answer(call, credential));
+    return this.#authorized(call, this.#acting, (credential) => this.#passage.answer(call, credential));
   }
 
   /** Returns a connection in the requested protocol, or the answer of the API server instead. @throws like `answer` */
   upgrade(call: PassedCall, protocol: string): Promise<(UpgradeAnswer & { socket: object }) | (PassedAnswer & { socket: undefined })> {
-    return this.#authorized(call, (credential) => this.#passage.upgrade(call, protocol, credential));
+    return this.#authorized(call, this.#actingInShells, (credential) => this.#passage.upgrade(call, protocol, credential));
   }
 
-  async #authorized<T extends Answer>(call: PassedCall, send: (credential: Credential) => Promise<T>): Promise<T> {
+  async #authorized<T extends Answer>(
+    call: PassedCall,
+    { isOwn, headers }: ReturnType<typeof actingAs>,
+    send: (credential: Credential) => Promise<T>,
+  ): Promise<T> {
     if (this.#scope !== undefined) requireScope(this.#scope, accessOfCall(call));
-    const { isOwn, headers } = this.#acting;
     const impersonation = headers && { impersonation: headers };
     if (isOwn) return send({ authorization: `Bearer ${this.#token}`, isTheirs: true, ...impersonation });
     let refused: unknown;

@@ -24,7 +24,10 @@ function impersonationHeaders({ name, uid, groups, extra }: Identity): Impersona
   };
 }
 
-/** Extra of a view, for the API server's audit log. Constrained impersonation requires a domain and lower case. */
+/**
+ * Extra with the user who acts, for the API server's audit log and its admission policies. Constrained impersonation requires a domain and
+ * lower case.
+ */
 const actorKey = 'atrium.platform.io/actor';
 
 /** User as whom the calls of a bearer are made. */
@@ -43,6 +46,12 @@ export function actingAs({ actAs, viewing }: Bearer): ActingAs {
   if (actAs === undefined) return { isOwn: true, headers: viewing && viewHeadersOf(viewing.target) };
   const target = viewing && { ...viewing.target, extra: { [actorKey]: [actAs.name] } };
   return { isOwn: false, headers: impersonationHeaders(target ?? actAs) };
+}
+
+/** Returns a bearer whose calls name the user who acts, also where that is the user themself. Calls with the user's own token cannot. */
+export function namingActor(bearer: Bearer): Bearer {
+  const { actAs } = bearer;
+  return actAs === undefined ? bearer : { ...bearer, actAs: { ...actAs, extra: { ...actAs.extra, [actorKey]: [actAs.name] } } };
 }
 
 /** Returns the headers with every reserved name, about which the API server decides: the caller's own token goes with them. */

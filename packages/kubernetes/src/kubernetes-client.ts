@@ -13,6 +13,11 @@ import { answerOf, isRefusal, pageAsOutage } from './upstream-error.ts';
 
 export type { ApiCall } from './transport.ts';
 
+interface KubernetesClientOptions extends TransportOptions {
+  /** Names the user who acts at each shell that is passed on by impersonation (`audit.refuseDirectShells`). Default: false. */
+  marksShells?: boolean;
+}
+
 /**
  * The only client of the API server. Calls are made as the caller or as the service; the two are different types, so that a function that
  * needs the rights of one cannot be given the other.
@@ -21,14 +26,16 @@ export class KubernetesClient {
   readonly #transport: Transport;
   readonly #passage: Passage;
   readonly #connection: Connection;
+  readonly #marksShells: boolean;
   readonly #refusalListeners: ((bearer: Bearer) => void)[] = [];
   /** Client with the service's own account, only for watches and for the uses that docs/contract/conventions.md names. */
   readonly asService: ServiceClient;
 
-  constructor(options: TransportOptions) {
+  constructor(options: KubernetesClientOptions) {
     this.#transport = new Transport(options);
     this.#passage = new Passage(options);
     this.#connection = options.connection;
+    this.#marksShells = options.marksShells ?? false;
     this.asService = new ServiceClient(this.#transport, options.connection);
   }
 
@@ -54,7 +61,7 @@ export class KubernetesClient {
    * @throws StatusError 401 for an identity that cannot be impersonated
    */
   passageOf(bearer: Bearer): CallerPassage {
-    return new CallerPassage(this.#passage, this.#connection, bearer);
+    return new CallerPassage(this.#passage, this.#connection, bearer, this.#marksShells);
   }
 
   /** Returns the reason why the last call did not reach the API server, undefined if it did. Names no host. */

@@ -184,6 +184,16 @@ describe('the configuration', () => {
     expect(effectiveSettings({ yaml: JSON.stringify(first) })).to.deep.equal(first);
   });
 
+  it('refuses direct shells only where all users are impersonated', () => {
+    const login = { issuer: 'https://issuer.example.com', clientID: 'console' };
+    const withCredentials = (credentials?: string) => ({
+      yaml: JSON.stringify({ audit: { refuseDirectShells: true }, kubernetes: { credentials }, login }),
+    });
+
+    expect(problemsOf(withCredentials())).to.have.all.keys('audit.refuseDirectShells');
+    expect(parseConfig(withCredentials('impersonate')).audit.refuseDirectShells).to.equal(true);
+  });
+
   it('is described in docs/configuration.md as the schema has it (npm run docs writes the page)', async () => {
     expect(await readFile(new URL('../../../docs/configuration.md', import.meta.url), 'utf8')).to.equal(configurationReference());
   });

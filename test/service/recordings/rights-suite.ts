@@ -54,6 +54,7 @@ export function itGuardsRecordings(recordingsIn?: RecordingsIn): void {
     expect(await names('carol')).to.deep.equal(['All', 'of-bob', 'of-alice']);
     expect(await names('carol', { actor: 'alice' })).to.deep.equal(['All', 'of-alice']);
     expect(await names('carol', { namespace: 'other' })).to.deep.equal(['All']);
+    expect((await listRecordings(server, 'alice', {})).directShells).to.equal('NotRecorded');
     expect((await server.request(`${recordings}?actor=bob`, { as: 'alice' })).status).to.equal(403);
     expect((await server.request(`${recordings}?continue=x`, { as: 'alice' })).status).to.equal(400);
   });

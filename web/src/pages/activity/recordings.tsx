@@ -33,8 +33,9 @@ export function RecordingsPage() {
         <a href={href('/activity')}>{t('activity.title')}</a>
       </header>
       <Loaded load={load}>
-        {({ scope, items }) => (
+        {({ scope, directShells, items }) => (
           <>
+            {directShells === 'NotRecorded' && <p class="muted">{t('activity.recording.direct')}</p>}
             {scope === 'Own' && <p class="muted">{t('activity.recording.own')}</p>}
             {items.length === 0 ? <Empty text={t('activity.recording.none')} /> : <Recordings items={items} />}
           </>
