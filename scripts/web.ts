@@ -165,7 +165,7 @@ const ofForms = [
 
 /** Modules that each page needs once a user is logged in, beside those of the first page. */
 const parts = new RegExp(
-  `web/src/(?!(?:${ofObjects}|${ofPeople}|${ofLists}|${ofForms})\\.)(?:(?:api|app)/.*|ui/(?!conflict|role-choice|rules).*|plugins/start|pages/cluster/(?:events/event-groups|quantity|quantity-text|usage-amounts))\\.tsx?$|node_modules/lucide/(?!.*/icons/(?:${iconFiles('cluster')}|${iconFiles('people')})\\.)`,
+  `web/src/(?!(?:${ofObjects}|${ofPeople}|${ofLists}|${ofForms})\\.)(?:(?:api|app)/.*|ui/(?!conflict|role-choice|rules).*|plugins/start|shell/later|pages/cluster/(?:events/event-groups|quantity|quantity-text|usage-amounts))\\.tsx?$|node_modules/lucide/(?!.*/icons/(?:${iconFiles('cluster')}|${iconFiles('people')})\\.)`,
 );
 
 /** Pages whose modules are sections of a user and of an account, which the list of users does not show. */

@@ -14,7 +14,7 @@ import type { GrantSessions } from './identity/grant-sessions.ts';
 import { createIdentity } from './identity/identity.ts';
 import { createIssuer } from './issuer/issuer.ts';
 import { Issuers } from './issuer/issuers.ts';
-import { createLogin } from './login/login.ts';
+import { createLogin, type HasAuditAlert } from './login/login.ts';
 import { createMcpAuthorization, withAgents } from './mcp/authorization/authorization.ts';
 import { OneTimeLinks } from './one-time-links/links.ts';
 import { LinkMail } from './one-time-links/mails.ts';
@@ -40,12 +40,14 @@ interface LoginNeeds {
   passwords: Passwords;
   /** Reports whether the service has an operation of that id. */
   isOperation: (id: string) => boolean;
+  /** Reports whether the caller has to know of the state of the audit. */
+  hasAuditAlert: HasAuditAlert;
   /** Network of the hosts that describe agents. Default: public addresses. */
   network: Network | undefined;
 }
 
 /** Creates authentication: issuers, sessions and login, the embedded OpenID provider, access tokens. */
-export function createLogins(base: Base, { brand, translations, passwords, isOperation, network }: LoginNeeds) {
+export function createLogins(base: Base, { brand, translations, passwords, isOperation, hasAuditAlert, network }: LoginNeeds) {
   const { services, directory, accounts } = base;
   const { config, apiServer, metrics, now } = services;
   const identities = new IdentityCache({ apiServer, metrics, now });
@@ -126,7 +128,7 @@ export function createLogins(base: Base, { brand, translations, passwords, isOpe
         })
       : undefined;
   const recorder = new LoginRecorder(services, accounts, issuers?.inUse);
-  const login = createLogin(services, { sessions, identify, recorder, knownBrowsers, notices });
+  const login = createLogin(services, { sessions, identify, recorder, knownBrowsers, notices, hasAuditAlert });
   return {
     login,
     endAccess,

@@ -104,6 +104,7 @@ export function createFeatures(context: ProcessContext): Features {
     passwords: context.passwords ?? new Passwords(),
     translations,
     isOperation: (id) => operations.some((operation) => operation.id === id),
+    hasAuditAlert: (...asked) => activity.isAlerted(...asked),
     network: context.pluginContext?.network,
   });
   const users = createUsers(services, base.watched, {

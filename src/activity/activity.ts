@@ -17,6 +17,8 @@ interface Needs extends ActivityNeeds {
 export type ListAudit = (request: { ctx: Context; caller: Caller; signal: AbortSignal }, asked: AuditParameters) => Promise<AuditEventList>;
 
 interface Activity extends Feature {
+  /** Reports whether the caller may list audits and has to know of their state. Never throws, unless the caller has left. */
+  isAlerted: ActivityService['isAlerted'];
   /** Undefined for an installation that keeps no events. */
   list: ListAudit | undefined;
 }
@@ -28,6 +30,7 @@ export function createActivity(services: Services, { again, ...needs }: Needs): 
   const list: ListAudit = async (request, asked) => recorded(request, asked, await service.list(asked, request.caller, request.signal));
   return {
     operations: activityOperations(services, service, { again, recorded }),
+    isAlerted: (...asked) => service.isAlerted(...asked),
     list: needs.store && list,
     checks: auditIntake
       ? [

@@ -178,7 +178,7 @@ export const auditStatus = z
     reason: z.string().optional().describe('Reason of the store or the spool, such as a full disk.'),
     waiting: z.int().describe('Events in the memory of this replica that the store does not have yet.'),
     lost: z.int().describe('Events of this replica that could not be kept. With a spool the number survives a restart.'),
-    lastLost: z.iso.datetime().optional().describe('Time of the last one since the start of this replica.'),
+    lastLost: z.iso.datetime().optional().describe('Time of the last one since the start of this replica, for a day.'),
     usage: storeUsage.optional().describe('Room of the store. Missing without a bound, and while the store does not answer.'),
   })
   .meta({

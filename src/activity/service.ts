@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import { matcherOf } from '@atrium/audit-store/conditions.ts';
 import type { AuditEvent } from '@atrium/audit-store/event.ts';
-import type { AuditFilter, AuditPage, AuditPlace, AuditStore } from '@atrium/audit-store/store.ts';
-import { type Caller, callerKey } from '@atrium/http/caller.ts';
+import type { AuditFilter, AuditPage, AuditPlace, AuditStore, StoreUsage } from '@atrium/audit-store/store.ts';
+import { type Bearer, type Caller, callerKey } from '@atrium/http/caller.ts';
 import { reportRefusals } from '@atrium/http/limits/reports.ts';
 import { KeyedSemaphore } from '@atrium/http/limits/semaphore.ts';
 import { visibilityChanged } from '@atrium/lists/live-list-answer.ts';
@@ -21,11 +21,15 @@ import type {
   CountsParameters,
   ExportParameters,
 } from './schema.ts';
+import { StoreRoom } from './store-room.ts';
 
 /** State before an event was sent. */
 const noState: DeliveryState = {
   ...{ isRequired: false, isTaken: false, storeFailure: undefined, spoolFailure: undefined, waiting: 0, lost: 0, lastLost: undefined },
 };
+
+/** Time for which a loss of events is told. */
+const lossMs = 86_400_000;
 
 const audits = { verb: 'list', group: 'auth.platform.io', resource: 'audits' };
 
@@ -42,21 +46,29 @@ export interface ActivityNeeds {
   userOf(record: string): string | undefined;
 }
 
+interface Sources {
+  store: AuditStore;
+  arrivals: Arrivals;
+  room: StoreRoom;
+}
+
 /** Answers questions about events, for callers who may list audits; for others about their own. */
 export class ActivityService {
   readonly #access: Services['access'];
   readonly #log: Services['log'];
+  readonly #now: Services['now'];
   readonly #turns = new KeyedSemaphore(turns);
-  readonly #sources: { store: AuditStore; arrivals: Arrivals } | undefined;
+  readonly #sources: Sources | undefined;
   readonly #userOf: ActivityNeeds['userOf'];
   readonly #intake: Services['auditIntake'];
 
-  constructor({ access, auditIntake, clock, log, metrics }: Services, { store, userOf }: ActivityNeeds) {
+  constructor({ access, auditIntake, clock, log, metrics, now }: Services, { store, userOf }: ActivityNeeds) {
     this.#access = access;
     this.#log = log;
+    this.#now = now;
     this.#userOf = userOf;
     this.#intake = auditIntake;
-    this.#sources = store && { store, arrivals: new Arrivals(store, clock) };
+    this.#sources = store && { store, arrivals: new Arrivals(store, clock), room: new StoreRoom(store, { clock, log }) };
     reportRefusals(metrics, 'audit', this.#turns);
   }
 
@@ -119,11 +131,35 @@ export class ActivityService {
 
   /** Returns the state of the events of this replica. @throws StatusError 403, 404, 503, 504 */
   async status(caller: Caller, signal: AbortSignal): Promise<AuditStatus> {
-    const { store: asked } = this.#kept();
+    const { room } = this.#kept();
     await this.#access.require(caller, audits, signal);
+    // A store that takes no events would make the caller wait.
+    return this.#statusWith(this.#intake?.failure() === undefined ? await room.read() : undefined);
+  }
+
+  /**
+   * Reports whether the caller may list audits and has to know of their state: events are not kept, or will be refused soon. No review is
+   * asked for while all is well, and no failure of one is reported.
+   */
+  async isAlerted(caller: Bearer, signal: AbortSignal): Promise<boolean> {
+    if (this.#sources === undefined) return false;
+    const { store, spool, lastLost, usage } = this.#statusWith(this.#sources.room.last());
+    const isNearlyFull = usage?.isNearlyFull === true && usage.whenFull === 'refuse';
+    if (store !== 'Unavailable' && spool === 'Available' && lastLost === undefined && !isNearlyFull) return false;
+    try {
+      return await this.#access.can(caller, audits, signal);
+    } catch {
+      signal.throwIfAborted();
+      return false;
+    }
+  }
+
+  /** @param room as it was last read */
+  #statusWith(room: StoreUsage | undefined): AuditStatus {
     const { isRequired, isTaken, storeFailure, spoolFailure, waiting, lost, lastLost } = this.#intake?.state() ?? noState;
     const reason = storeFailure ?? spoolFailure;
-    const usage = storeFailure === undefined ? await this.#usageOf(asked, caller, signal) : undefined;
+    const usage = storeFailure === undefined ? room : undefined;
+    const isLossTold = lastLost !== undefined && this.#now().getTime() - lastLost.getTime() <= lossMs;
     return {
       apiVersion: 'auth.platform.io/v1',
       kind: 'AuditStatus',
@@ -133,20 +169,9 @@ export class ActivityService {
       ...(reason !== undefined && { reason }),
       waiting,
       lost,
-      ...(lastLost && { lastLost: lastLost.toISOString() }),
+      ...(isLossTold && { lastLost: lastLost.toISOString() }),
       ...(usage && { usage }),
     };
-  }
-
-  /** Returns the room of a store; undefined if it does not tell, as one of an earlier version. */
-  async #usageOf(store: AuditStore, caller: Caller, signal: AbortSignal): Promise<AuditStatus['usage']> {
-    try {
-      return await this.#turns.run(callerKey(caller), async () => store.usage?.(), signal);
-    } catch (error) {
-      signal.throwIfAborted();
-      this.#log.warn({ err: error }, 'the room of the audit store cannot be read');
-      return undefined;
-    }
   }
 
   /** Returns an event that the caller may see. @throws StatusError 404, 429, 503, 504 */
@@ -180,7 +205,7 @@ export class ActivityService {
   }
 
   /** @throws StatusError 404 */
-  #kept(): { store: AuditStore; arrivals: Arrivals } {
+  #kept(): Sources {
     if (this.#sources === undefined) throw new StatusError(404, 'NotFound', 'this installation keeps no audit events');
     return this.#sources;
   }

@@ -1,4 +1,5 @@
 import type { Authenticator } from '@atrium/http/authenticator.ts';
+import type { Bearer } from '@atrium/http/caller.ts';
 import type { Operation } from '@atrium/http/operation.ts';
 import { StatusError, serviceUnavailable } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
@@ -24,6 +25,9 @@ import { type LoginHandlers, loginOperations } from './routes.ts';
 import type { CallbackQuery } from './schema.ts';
 import { Info, type Person, userInfoOf } from './user-info.ts';
 
+/** Reports whether a caller has to know of the state of the audit. */
+export type HasAuditAlert = (caller: Bearer, signal: AbortSignal) => Promise<boolean>;
+
 interface LoginNeeds {
   /** Has no context if no login is configured: then the API server verifies all tokens. */
   sessions: Pick<SessionsFeature, 'context' | 'keepSession'>;
@@ -32,16 +36,18 @@ interface LoginNeeds {
   recorder: LoginRecorder;
   knownBrowsers: KnownBrowsers;
   notices: Notices;
+  hasAuditAlert: HasAuditAlert;
 }
 
 /** Creates the feature: login at the issuer, linked accounts and UserInfo. */
 export function createLogin(
   services: Services,
-  { sessions: { context: sessions, keepSession }, identify, ...needs }: LoginNeeds,
+  { sessions: { context: sessions, keepSession }, identify, hasAuditAlert, ...needs }: LoginNeeds,
 ): { operations: Operation[] } {
   const info = new Info(identify, sessions);
   const handlers = sessions === undefined ? withoutIssuers : loginHandlers(sessions, { ...needs, keepSession });
-  const handleInfo: LoginHandlers['info'] = async (caller, signal) => userInfoOf(await info.of(caller, signal), services);
+  const handleInfo: LoginHandlers['info'] = async (caller, signal) =>
+    userInfoOf({ ...(await info.of(caller, signal)), hasAuditAlert: await hasAuditAlert(caller, signal) }, services);
   const linked = services.config.features.linkedAccounts ? linkedOperations(services, handlers.linkedAccounts) : [];
   return { operations: [...loginOperations(services, { ...handlers, info: handleInfo }, sessions !== undefined), ...linked] };
 }
@@ -50,7 +56,12 @@ type FlowHandlers = Pick<LoginHandlers, 'begin' | 'finish'> & { linkedAccounts: 
 
 function loginHandlers(
   context: SessionContext,
-  { recorder, knownBrowsers, notices, keepSession }: Omit<LoginNeeds, 'sessions' | 'identify'> & Pick<SessionsFeature, 'keepSession'>,
+  {
+    recorder,
+    knownBrowsers,
+    notices,
+    keepSession,
+  }: Omit<LoginNeeds, 'sessions' | 'identify' | 'hasAuditAlert'> & Pick<SessionsFeature, 'keepSession'>,
 ): FlowHandlers {
   const { limit, keyRing } = context;
   const flows = new FlowCookies(context);

@@ -60,6 +60,12 @@ export const userInfo = z
       token_storage: z.enum(['cookie', 'local']).exactOptional(),
       claims: z.record(z.string(), z.unknown()).exactOptional(),
       extra: z.record(z.string(), z.array(z.string())).exactOptional(),
+      audit_alert: z
+        .literal(true)
+        .exactOptional()
+        .describe(
+          'The audit takes no events, has lost some in the last day, or will refuse further ones soon. Set for callers who may list audits; not set by the callback. `GET /auth/v1/audit/status` has the state.',
+        ),
       return_to: z.string().exactOptional().describe('Path to open after the login. Set by the callback.'),
       token: renewPayload.exactOptional().describe('Tokens of the login. Set by the callback.'),
     }),

@@ -91,11 +91,13 @@ export interface Person {
   /** Set in the callback only, like `token`. */
   returnTo?: string | undefined;
   token?: RenewPayload | undefined;
+  /** Not known in the callback. */
+  hasAuditAlert?: boolean;
 }
 
 /** Returns the UserInfo (docs/contract/login.md). Unknown members are omitted. */
 export function userInfoOf(person: Person, { config, now }: Pick<Services, 'config' | 'now'>): UserInfo {
-  const { identity, login, account, tokenStorage, expiresAt, returnTo, token } = person;
+  const { identity, login, account, tokenStorage, expiresAt, returnTo, token, hasAuditAlert } = person;
   const claims = login?.claims;
   const email = claims && emailOf(claims);
   const user = account?.name ?? (login && recordName(login.name));
@@ -114,6 +116,7 @@ export function userInfoOf(person: Person, { config, now }: Pick<Services, 'conf
       ...(expiresAt !== undefined && { expires_at: timestampOf(expiresAt) }),
       ...(tokenStorage && { token_storage: tokenStorage }),
       ...(hasExtra && { extra: Object.fromEntries(Object.entries(identity.extra).map(([key, values]) => [key, [...values]])) }),
+      ...(hasAuditAlert && { audit_alert: true as const }),
       ...(returnTo !== undefined && { return_to: returnTo }),
       ...(token && { token }),
     },

@@ -1,20 +1,19 @@
 import { SqliteStore } from '@atrium/audit-store/sqlite-store.ts';
+import type { StoreUsage } from '@atrium/audit-store/store.ts';
 import { badRequest } from '@atrium/objects/status.ts';
 import { expect } from 'chai';
 import { type AuditStatus, auditStatus } from '../../../src/activity/schema.ts';
+import type { Person } from '../../support/api-server.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
-import { startServer } from '../../support/server.ts';
+import { startServer, type TestServer } from '../../support/server.ts';
 
 async function withStore() {
   const auditStore = await SqliteStore.open(':memory:');
   const append = auditStore.append.bind(auditStore);
   let fault: Error | undefined;
-  const usage = {
-    ...({ bytes: 95, maxBytes: 100, isNearlyFull: true, whenFull: 'refuse' } as const),
-    oldest: '2026-01-12T10:00:00.000Z',
-  };
-  Object.assign(auditStore, { usage: async () => (fault === undefined ? usage : Promise.reject(fault)) });
+  const usage: StoreUsage = { bytes: 95, maxBytes: 100, isNearlyFull: true, whenFull: 'refuse', oldest: '2026-01-12T10:00:00.000Z' };
+  Object.assign(auditStore, { usage: async () => (fault === undefined ? { ...usage } : Promise.reject(fault)) });
   auditStore.append = async (events) => {
     if (fault !== undefined) throw fault;
     await append(events);
@@ -22,7 +21,11 @@ async function withStore() {
   const server = await startServer({ auditStore });
   return {
     ...server,
+    /** Room of the store, which tests change. */
     usage,
+    /** Reads the state as an administrator. */
+    read: async () => auditStatus.parse(await (await server.request('/auth/v1/audit/status', { as: 'admin' })).json()),
+    write: () => server.request('/api/kubernetes/api/v1/namespaces/default/pods/none', { method: 'DELETE', as: 'admin' }),
     /** Makes the store fail with an error, or answer again. */
     fail(error?: Error) {
       fault = error;
@@ -37,8 +40,7 @@ async function withStore() {
 
 describe('GET /auth/v1/audit/status', () => {
   const server = forSuite(withStore);
-  const write = () => server.request('/api/kubernetes/api/v1/namespaces/default/pods/none', { method: 'DELETE', as: 'admin' });
-  const read = async () => auditStatus.parse(await (await server.request('/auth/v1/audit/status', { as: 'admin' })).json());
+  const read = () => server.read();
   const until = (isReached: (status: AuditStatus) => boolean) => eventually(read, isReached);
 
   it('is unknown before the first event, and refused without the right to list audits', async () => {
@@ -49,7 +51,7 @@ describe('GET /auth/v1/audit/status', () => {
 
   it('tells that the store takes no events, why, and that it takes them again', async () => {
     server.fail(new Error('the disk is full'));
-    await write();
+    await server.write();
     const failing = await until(({ store }) => store === 'Unavailable');
     expect(failing).to.include({ reason: 'the disk is full', lost: 0 });
     expect(failing.waiting).to.be.greaterThan(0);
@@ -59,7 +61,7 @@ describe('GET /auth/v1/audit/status', () => {
 
   it('counts events that are lost, and has the time of the last one', async () => {
     server.fail(badRequest('refused'));
-    await write();
+    await server.write();
     const { lost, lastLost = '' } = await until((status) => status.lost > 0);
     server.fail();
     expect(lost).to.be.greaterThan(0);
@@ -71,5 +73,57 @@ describe('GET /auth/v1/audit/status', () => {
     server.fail(new Error('no answer'));
     expect(await read()).to.not.have.property('usage');
     server.fail();
+  });
+});
+
+describe('ext.audit_alert of GET /api/v2/token/info', () => {
+  const server = forSuite(withStore);
+  const other = forSuite(() => startServer());
+  const alertOf = async (as: Person, { request }: Pick<TestServer, 'request'> = server, version = 'v2') => {
+    const answer = await request(`/api/${version}/token/info`, { as });
+    expect(answer.status).to.equal(200);
+    return ((await answer.json()) as { ext: { audit_alert?: unknown } }).ext.audit_alert;
+  };
+
+  it('is set for callers who may list audits while the store is nearly full', async () => {
+    await eventually(
+      () => alertOf('admin'),
+      (alert) => alert === true,
+    );
+    expect(await alertOf('admin', server, 'v1')).to.equal(true);
+    expect(await alertOf('viewer')).to.equal(undefined);
+    expect(await alertOf('admin', other)).to.equal(undefined);
+  });
+
+  it('ends with the state', async () => {
+    server.usage.isNearlyFull = false;
+    await server.read();
+    expect(await alertOf('admin')).to.equal(undefined);
+  });
+
+  it('is missing for a store that removes its oldest events', async () => {
+    Object.assign(server.usage, { isNearlyFull: true, whenFull: 'removeOldest' });
+    expect((await server.read()).usage).to.include({ isNearlyFull: true, whenFull: 'removeOldest' });
+    expect(await alertOf('admin')).to.equal(undefined);
+  });
+
+  it('is set while the store takes no events', async () => {
+    server.fail(new Error('the disk is full'));
+    await server.write();
+    await eventually(server.read, ({ store }) => store === 'Unavailable');
+    expect(await alertOf('admin')).to.equal(true);
+    expect(await alertOf('viewer')).to.equal(undefined);
+    server.fail();
+    await eventually(server.read, ({ store }) => store === 'Available');
+    expect(await alertOf('admin')).to.equal(undefined);
+  });
+
+  it('sends no access review while the audit is kept', async () => {
+    const answers = async () =>
+      Number(/^atrium_cache_entries\{cache="access"\} (\d+)$/m.exec(await (await fetch(`${server.metricsURL}/metrics`)).text())?.[1]);
+    const before = await answers();
+    expect(before).to.be.greaterThan(0);
+    expect(await alertOf('carol')).to.equal(undefined);
+    expect(await answers()).to.be.at.most(before);
   });
 });

@@ -160,7 +160,8 @@ async function finishLogin(response: URLSearchParams): Promise<void> {
   try {
     // The service also receives a refusal: it ends the flow.
     const { ext, ...info } = await bodyOf(api.GET('/api/v2/token/callback', { params: { query: parameters } }));
-    const { token, return_to: returnTo, ...more } = ext;
+    const { token, ...more } = ext;
+    const { return_to: returnTo } = more;
     if (token?.refresh_token !== undefined) localStorage.setItem(handleKey, token.refresh_token);
     if (returnTo !== undefined) history.replaceState(null, '', returnTo);
     become({ ...info, ext: more });

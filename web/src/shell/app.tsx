@@ -9,10 +9,10 @@ import { useFeature } from '../api/version';
 import { AskFor } from '../app/ask';
 import { setTitle } from '../app/brand';
 import { NoPage } from '../app/no-page';
-import { inbox, isActive, isUnreviewed, ownRequests } from '../app/own-requests';
 import type { PageProps } from '../app/page-props';
 import { path, query } from '../app/router';
 import { isPasswordDue, person } from '../app/session';
+import { strips } from '../app/strips';
 import { loadTexts, t } from '../text/text';
 import { Loaded } from '../ui/loaded';
 import { Failure, refusal, Skeleton } from '../ui/state';
@@ -29,15 +29,9 @@ import { StepUpAsked } from './step-up';
 
 refusal.Steps = AskFor;
 
-/** Strip below the header about the user's own access, which is followed once the page is rendered. */
-function OwnAccess() {
+/** Strips below the header. The user's own access is followed once the page is rendered. */
+function Strips() {
   const [isOn, isLive] = [useFeature('accessRequests'), useFeature('watch')];
-  const isWorthAStrip = isOn && (ownRequests.value.some(isActive) || [...ownRequests.value, ...inbox.value].some(isUnreviewed));
-  const strip = useLoad(
-    isWorthAStrip ? 'own access' : undefined,
-    async () => (await Promise.all([import('./own-access'), loadTexts('overlays')]))[0],
-  );
-  const Strip = strip.data.value?.OwnAccess;
   const record = person.value?.ext.user;
   useEffect(() => {
     if (!isOn || record === undefined) return;
@@ -46,7 +40,8 @@ function OwnAccess() {
       return followOwnAccess(record, isLive);
     });
   }, [isOn, isLive, record, resumed.value]);
-  return Strip ? <Strip /> : null;
+  const Shown = strips.value;
+  return Shown ? <Shown /> : null;
 }
 
 /** The form for a password that has to be changed. Most people do without its code. */
@@ -58,7 +53,7 @@ function Due() {
 export function App() {
   useSignalEffect(() => {
     if (person.value === undefined || isPasswordDue.value) return;
-    return afterPaint(async () => (await untilDone(() => import('../plugins/start'))).startPlugins());
+    return afterPaint(async () => (await untilDone(() => import('./later'))).startLater());
   });
   if (person.value === undefined) return <Start />;
   if (isPasswordDue.value) return <Due />;
@@ -68,7 +63,7 @@ export function App() {
         strip={
           <>
             <Away />
-            <OwnAccess />
+            <Strips />
           </>
         }
       >
