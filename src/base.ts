@@ -100,7 +100,7 @@ function createServices(context: ProcessContext) {
       log,
       write: writeAudit,
       events,
-      keep: auditIntake && storing(auditIntake),
+      keep: auditIntake && storing(auditIntake, config.audit.policy),
       now,
       onEvent: loginCounter(metrics, issuersOf(config)),
     }),

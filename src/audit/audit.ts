@@ -22,6 +22,14 @@ export interface AuditOrigin {
   groups?: readonly string[];
 }
 
+/** Body of a write, for the audit store. */
+interface WrittenBody {
+  /** Returns the body as `keptText` has it. */
+  body?(): string | undefined;
+  /** Media type of a patch. */
+  patchType?: string;
+}
+
 /** No member may be a secret, or come from a field in which users type one by mistake, such as an unknown login name. */
 interface AuditFields {
   /** User name in Kubernetes. */
@@ -70,7 +78,7 @@ interface AgentCall {
   objects: readonly { apiGroup: string; resource: string; namespace?: string | undefined; name?: string | undefined }[];
 }
 
-export type AuditEvent = Partial<AuditOrigin & AuditFields> & { audit: AuditName; outcome: 'success' | 'failure' };
+export type AuditEvent = Partial<AuditOrigin & AuditFields> & WrittenBody & { audit: AuditName; outcome: 'success' | 'failure' };
 
 /** Event with the fields that `audit-events.ts` declares for its name, and no others. */
 type DeclaredEvent<Name extends AuditName> = AuditEvent & { audit: Name } & { [Field in Exclude<AuditField, FieldOf<Name>>]?: never };
@@ -78,7 +86,8 @@ type DeclaredEvent<Name extends AuditName> = AuditEvent & { audit: Name } & { [F
 type WriteField = 'target' | 'reason' | 'members' | 'access' | 'binding' | 'grant';
 
 /** A write by a caller, with the fields that its name allows. The request has the others. */
-type WriteEvent<Name extends WriteAuditName> = { audit: Name; code: number } & Partial<Pick<AuditFields, WriteField>> & {
+type WriteEvent<Name extends WriteAuditName> = { audit: Name; code: number } & WrittenBody &
+  Partial<Pick<AuditFields, WriteField>> & {
     [Field in Exclude<WriteField, FieldOf<Name>>]?: never;
   };
 

@@ -2,8 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { AuditEvent as StoredEvent } from '@atrium/audit-store/event.ts';
 import { takeWriteID } from '@atrium/http/sent-writes.ts';
 import { localCluster } from '@atrium/objects/object-schemas.ts';
+import type { AuditPolicy } from '../config/audit-policy.ts';
 import type { AuditEvent, Occasion } from './audit.ts';
 import { type AuditAction, type AuditName, auditEvents } from './audit-events.ts';
+import { keepsBody } from './audit-policy.ts';
 
 const apiGroup = 'auth.platform.io';
 
@@ -12,11 +14,23 @@ const grants: readonly AuditName[] = ['AccessGranted', 'BreakGlassUsed', 'UserBi
 
 /** Returns a function that hands events of the service to the audit store. */
 export const storing =
-  (intake: { record(event: StoredEvent): void }) =>
+  (intake: { record(event: StoredEvent): void }, policy: AuditPolicy | undefined) =>
   (event: AuditEvent, occasion: Occasion): void => {
     const stored = storedEvent(event, occasion);
-    if (stored) intake.record(stored);
+    if (stored) intake.record({ ...stored, ...bodyOf(event, stored, policy) });
   };
+
+/** Returns the body of a write, where the policy keeps it. */
+function bodyOf(
+  { body, patchType, actor, groups = [] }: AuditEvent,
+  { verb, objectRef: { apiGroup: group, resource, name = '' } }: StoredEvent,
+  policy: AuditPolicy | undefined,
+): Pick<StoredEvent, 'requestObject' | 'patchType'> {
+  const request = { user: actor?.name ?? '', groups, verb, group, resource, subresource: '', namespace: '', name };
+  const requestObject = keepsBody(policy, request) ? body?.() : undefined;
+  if (requestObject === undefined) return {};
+  return { requestObject, ...(patchType !== undefined && { patchType }) };
+}
 
 /** Returns the event as the audit store keeps it; undefined for an event that the store gets from another place. */
 function storedEvent(event: AuditEvent, { time, traceID }: Occasion): StoredEvent | undefined {

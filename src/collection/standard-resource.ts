@@ -20,12 +20,13 @@ import {
 import { listAnswer, listQuery, listSchema } from '@atrium/lists/schema.ts';
 import { answerVisible } from '@atrium/lists/visible-rows.ts';
 import { rightCheck } from '@atrium/lists/while-allowed.ts';
-import { describedPatch, jsonPatchType, patchTypes } from '@atrium/objects/json-patch.ts';
+import { describedPatch, jsonPatchType, mergePatchTypes, patchTypes } from '@atrium/objects/json-patch.ts';
 import { notFound, passwordDue } from '@atrium/objects/status.ts';
 import { deleteOptions, deletionOf, dryRun, warningHeaders, writeQuery } from '@atrium/objects/write-options.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
 import { auditOrigin } from '../audit/audit.ts';
+import { keptText } from '../audit/kept-content.ts';
 import type { Services } from '../services.ts';
 import type { AuditTarget, Deletion, ServedRow, StandardResource, Words } from './resource-declaration.ts';
 import { servedObject } from './standard-row.ts';
@@ -174,6 +175,7 @@ class StandardOperations<Row extends ServedRow, New, Patch extends Patched> {
           this.#services.audit.recordWrite(ctx, caller, {
             ...{ audit, target: metadata, code: 201 },
             ...(grantOf && { grant: grantOf(written.object) }),
+            body: () => this.#keptText(written.asked),
           });
         ctx.status = 201;
         ctx.set('Location', `${this.#services.basePath}${path}/${metadata.name}`);
@@ -216,7 +218,11 @@ class StandardOperations<Row extends ServedRow, New, Patch extends Patched> {
           get origin() {
             return auditOrigin(ctx);
           },
-          onWritten: (target, written = audit) => this.#services.audit.recordWrite(ctx, caller, { audit: written, target, code: 200 }),
+          onWritten: (target, written = audit) =>
+            this.#services.audit.recordWrite(ctx, caller, {
+              ...{ audit: written, target, code: 200 },
+              ...(written === audit && { body: () => this.#keptText(request.asked), patchType: mergePatchTypes[0] }),
+            }),
         };
         const written = await this.#writes.patch(request, caller, signal);
         if (written.endsSession) await keepSession?.(ctx, caller, signal);
@@ -315,6 +321,10 @@ class StandardOperations<Row extends ServedRow, New, Patch extends Patched> {
   get #path(): `${string}/:${string}` {
     const { path, nameParameter = 'name' } = this.#resource;
     return `${path}/:${nameParameter}`;
+  }
+
+  #keptText(body: unknown): string | undefined {
+    return keptText(this.#resource.kind.type, body);
   }
 
   #nameIn(params: Record<string, string>): string {

@@ -135,6 +135,8 @@ export interface PatchRequest extends WriteRequest {
   /** Value of the header; undefined without one. */
   ifMatch: string | undefined;
   origin: AuditOrigin;
+  /** The valid patch as a merge patch. Set before it is written. */
+  asked?: unknown;
   /** Receives each write that took effect, also if a later one fails or the caller leaves. Default: the event of the patch. */
   onWritten(target: { name: string; uid: string }, audit?: WriteAuditName): void;
 }
@@ -176,8 +178,8 @@ export class StandardWrites<New, Patch extends Patched> implements Deleter {
     this.#strategy = strategy;
   }
 
-  /** @throws StatusError 400, 401, 403, 409, 422, 429, 503, 504 */
-  async create({ body, isDryRun, fieldValidation }: WriteRequest, caller: Caller, signal: AbortSignal): Promise<Written> {
+  /** @returns the object, and the valid body that asked for it; @throws StatusError 400, 401, 403, 409, 422, 429, 503, 504 */
+  async create({ body, isDryRun, fieldValidation }: WriteRequest, caller: Caller, signal: AbortSignal): Promise<Written & { asked: New }> {
     if (this.#strategy === undefined) throw new Error(`a ${this.#kind.kind} has no strategy`);
     const { admit, newBody, errorsOf, read, beforeCreate, beginCreate, manifestOf, isStrict, takenBy } = this.#strategy;
     admit?.(caller);
@@ -196,7 +198,7 @@ export class StandardWrites<New, Patch extends Patched> implements Deleter {
       });
     const object = finish ? await finish(created) : created;
     if (!isDryRun) await this.#cache.waitForWrite(object.metadata.resourceVersion, signal);
-    return { object, warnings };
+    return { object, warnings, asked };
   }
 
   /** @throws StatusError 400, 401, 403, 404, 409, 422, 429, 503, 504 */
@@ -212,6 +214,7 @@ export class StandardWrites<New, Patch extends Patched> implements Deleter {
     if (found === undefined) throw notFound(this.#kind.type, name);
     const rules = { ...kind, fieldValidation };
     const { object: patch, warnings } = (await authorized.read?.(rules)) ?? readObject(strategy.body, body, rules);
+    request.asked = patch;
     const { metadata: asked } = patch;
     if (asked?.name !== undefined && asked.name !== name) throw badRequest(`metadata.name: must be ${name}, as in the path`);
     if (!isVersionAsked(found.metadata, asked, ifMatch)) throw this.#modified(name);

@@ -10,11 +10,12 @@ import type { Context } from 'koa';
 import { z } from 'zod';
 import { auditOrigin } from '../audit/audit.ts';
 import type { AuditIntake } from '../audit/audit-intake.ts';
+import { type AuditRule, ruleFor } from '../audit/audit-policy.ts';
+import { isKeptByDefault, maxBodyTextBytes } from '../audit/kept-content.ts';
 import { storedUser } from '../audit/stored-event.ts';
 import { mayTell, type Told, toldBy } from '../audit/written-action.ts';
 import type { Config } from '../config/schema.ts';
-import { type AuditRule, ruleFor } from './audit-policy.ts';
-import { isKeptByDefault, KeptBody, maxBodyTextBytes } from './kept-body.ts';
+import { KeptBody } from './kept-body.ts';
 import { isRead } from './rules.ts';
 
 /** Bound of a media type: no type of a patch is longer. */

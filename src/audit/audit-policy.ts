@@ -1,5 +1,6 @@
 /** Decides which requests have events, and what the events tell. */
 import type { AuditPolicy } from '../config/audit-policy.ts';
+import { isKeptByDefault } from './kept-content.ts';
 
 type Rule = AuditPolicy['rules'][number];
 
@@ -20,6 +21,10 @@ export type AuditRule = Pick<Rule, 'level' | 'delivery'>;
 /** Returns the rule that decides about a request. A request without a rule has no event, as in Kubernetes. */
 export const ruleFor = ({ rules }: AuditPolicy, request: AuditedRequest): AuditRule =>
   rules.find((rule) => isMatch(rule, request)) ?? { level: 'None' };
+
+/** Reports whether the event of an action of the service keeps the body. Such an action has an event whatever the policy says. */
+export const keepsBody = (policy: AuditPolicy | undefined, request: AuditedRequest): boolean =>
+  policy === undefined ? isKeptByDefault(request) : !['None', 'Metadata'].includes(ruleFor(policy, request).level);
 
 /** @see https://github.com/kubernetes/kubernetes/blob/master/staging/src/k8s.io/apiserver/pkg/audit/policy/checker.go */
 function isMatch(rule: Rule, { user, groups, verb, namespace, ...object }: AuditedRequest): boolean {

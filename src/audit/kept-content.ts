@@ -1,0 +1,50 @@
+/** Bodies of writes in audit events: which are kept, and without what. */
+import { isRecord } from '@atrium/objects/reader.ts';
+import { appliedAnnotation } from '@atrium/objects/shown-object.ts';
+
+interface Kind {
+  group: string;
+  resource: string;
+}
+
+/** Bytes that a body may add to its event. */
+export const maxBodyTextBytes = 8 * 1024;
+
+const ownGroup = 'auth.platform.io';
+/** Kinds of the service without sealed values. */
+const ownKinds = ['accesspolicies', 'accessrequests', 'bindingreviews', 'groups', 'userbindings', 'users'];
+/** Groups of reviews, which have tokens, and of the service. */
+const closedGroups = ['authentication.k8s.io', ownGroup];
+
+/** Reports whether the bodies of a resource are never kept, because they have credentials or may have them. */
+export function isSecret({ group, resource, subresource }: Kind & { subresource: string }): boolean {
+  if (group === ownGroup && ownKinds.includes(resource)) return false;
+  // Behind a proxy an application takes logins.
+  return closedGroups.includes(group) || (group === '' && resource === 'secrets') || ['token', 'proxy'].includes(subresource);
+}
+
+/** Reports whether a body is kept without a policy: those of RBAC and of access. */
+export const isKeptByDefault = ({ group, resource }: Kind): boolean =>
+  group === 'rbac.authorization.k8s.io' || (group === ownGroup && ownKinds.includes(resource));
+
+/** Returns the content of a body as JSON in one line, without credentials; undefined for one that is too long, or of a kind of which none is kept. */
+export function keptText(kind: Kind, content: unknown): string | undefined {
+  if (isSecret({ subresource: '', ...kind })) return undefined;
+  const text = JSON.stringify(content, kind.group === ownGroup ? withoutCredential : undefined);
+  // The event is JSON itself.
+  return text === undefined || Buffer.byteLength(JSON.stringify(text)) > maxBodyTextBytes ? undefined : text;
+}
+
+/** Members that may be credentials, among them the fields of third parties, and kubectl's copy of the whole object. */
+const isCredential = (name: string): boolean =>
+  name === 'extra' || name === appliedAnnotation || /pass|pwd|secret|token|sealed|hash|credential/i.test(name);
+
+/** Reports whether a JSON Pointer leads through such a member. @see RFC 6901 */
+const isCredentialPath = (path: unknown): boolean =>
+  typeof path === 'string' && path.split('/').some((name) => isCredential(name.replaceAll('~1', '/')));
+
+/** Leaves a member out that may be a credential. A fact such as `must_change_password: true` is none. */
+function withoutCredential(name: string, value: unknown): unknown {
+  if (isCredential(name) && typeof value !== 'boolean') return undefined;
+  return isRecord(value) && isCredentialPath(value.path) ? { ...value, value: undefined } : value;
+}
