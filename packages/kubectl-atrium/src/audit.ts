@@ -36,6 +36,8 @@ export interface AuditOptions extends AuditConditions {
   output?: 'json' | 'csv';
 }
 
+const placeAndEnd = { namespaces: z.optional(z.array(z.string())), until: z.optional(z.string()) };
+
 const eventSchema = z.looseObject({
   auditID: z.string(),
   verb: z.string(),
@@ -54,6 +56,9 @@ const eventSchema = z.looseObject({
   }),
   requestReceivedTimestamp: z.string(),
   connection: z.optional(z.looseObject({ container: z.optional(z.string()), command: z.optional(z.array(z.string())) })),
+  changes: z.optional(z.array(z.looseObject({ field: z.string(), from: z.optional(z.number()), to: z.number() }))),
+  grant: z.optional(z.looseObject({ role: z.string(), subjects: z.array(z.string()), ...placeAndEnd })),
+  access: z.optional(z.looseObject({ role: z.string(), requester: z.string(), ...placeAndEnd })),
   responseStatus: z.optional(z.looseObject({ code: z.number() })),
   dryRun: z.optional(z.boolean()),
 });
@@ -175,7 +180,7 @@ function print(events: readonly Event[], { output, follow: isFollowed }: AuditOp
   else if (isFirst || events.length > 0) terminal.stdout.write(table([...(isFirst ? [titles] : []), ...events.map(rowOf)]));
 }
 
-const titles = ['TIME', 'USER', 'VERB', 'OBJECT', 'NAMESPACE', 'CODE', 'FROM', 'CONTAINER', 'COMMAND'];
+const titles = ['TIME', 'USER', 'VERB', 'OBJECT', 'NAMESPACE', 'CODE', 'FROM', 'CONTAINER', 'DETAILS'];
 
 /** A refused login has no user that is known. Without a user, the service itself did the rest, as in the console. */
 const rowOf = ({
@@ -186,11 +191,11 @@ const rowOf = ({
   action = verb,
   event = action,
   objectRef,
-  connection: { container = '', command = [] } = {},
   outcome,
   responseStatus,
   dryRun,
   sourceIPs,
+  ...facts
 }: Event): string[] => [
   requestReceivedTimestamp,
   `${user?.username ?? (outcome === 'failure' ? '<unknown>' : 'Atrium')}${impersonatedUser ? ` as ${impersonatedUser.username}` : ''}`,
@@ -199,9 +204,23 @@ const rowOf = ({
   objectRef.namespace ?? '',
   `${responseStatus?.code ?? outcome}${dryRun ? ' (dry run)' : ''}`,
   sourceIPs.join(','),
-  container,
-  shellLine(command),
+  facts.connection?.container ?? '',
+  detailsOf(facts),
 ];
+
+/** Returns the command of a shell, numbers that a write changed, and who was given which role. */
+function detailsOf({ connection, changes = [], grant, access }: Pick<Event, 'connection' | 'changes' | 'grant' | 'access'>): string {
+  const given = grant ?? (access && { ...access, subjects: [access.requester] });
+  return [
+    shellLine(connection?.command ?? []),
+    ...changes.map(({ field, from, to }) => (from === undefined ? `${field}: ${to}` : `${field}: ${from} to ${to}`)),
+    given && `${given.role} for ${given.subjects.join(', ')}`,
+    given?.namespaces && `in ${given.namespaces.join(', ')}`,
+    given?.until && `until ${given.until}`,
+  ]
+    .filter(Boolean)
+    .join(' ');
+}
 
 export const objectOf = ({
   apiGroup,

@@ -75,7 +75,7 @@ describe('kubectl atrium audit', () => {
         .split('\n')
         .map((line) => line.split(/ {3,}/)),
     ).to.deep.equal([
-      ['TIME', 'USER', 'VERB', 'OBJECT', 'NAMESPACE', 'CODE', 'FROM', 'CONTAINER', 'COMMAND'],
+      ['TIME', 'USER', 'VERB', 'OBJECT', 'NAMESPACE', 'CODE', 'FROM', 'CONTAINER', 'DETAILS'],
       ['2026-01-12T10:00:01.000Z', ada, 'delete', 'deployments.apps/storefront', 'shop', '200', '192.0.2.1'],
       ['2026-01-12T10:00:02.000Z', noa, 'delete', 'deployments.apps/storefront', 'shop', '403', '192.0.2.1'],
     ]);
@@ -199,8 +199,8 @@ describe('kubectl atrium audit', () => {
     expect(rows).to.have.length(4);
     expect(stdout).to.not.match(/[^\P{C}\n]|[\p{Zl}\p{Zp}]/u);
     const ran = rows.map((row) => [
-      row.slice(titles.indexOf('CONTAINER'), titles.indexOf('COMMAND')).trim(),
-      row.slice(titles.indexOf('COMMAND')),
+      row.slice(titles.indexOf('CONTAINER'), titles.indexOf('DETAILS')).trim(),
+      row.slice(titles.indexOf('DETAILS')),
     ]);
     const line = `sh -c 'id  2026   eve   delete' ' [2J   ' 'it'\\''s' '' ${'x'.repeat(256)}`;
     expect(ran).to.deep.equal([
@@ -208,6 +208,26 @@ describe('kubectl atrium audit', () => {
       ['debugger-x7k2p', ''],
       ['', `${line.slice(0, 160)}…`],
       ['', ''],
+    ]);
+  });
+
+  it('prints numbers that a write changed, and who was given which role', async () => {
+    const place = { objectRef: { apiGroup: '', resource: 'configmaps', namespace: 'details', name: 'a' } };
+    const grant = { role: 'ClusterRole/edit', subjects: [`User/${noa}`, 'Group/ops'], until: '2026-01-12T14:00:00Z' };
+    const access = { requester: noa, policy: 'shop-debug', role: 'ClusterRole/view', namespaces: ['shop'] };
+    await service.auditStore.append([
+      event(150, ada, { ...place, changes: [{ field: 'spec.replicas', from: 2, to: 5 }] }),
+      event(151, ada, { ...place, changes: [{ field: 'spec.replicas', to: 0 }] }),
+      event(152, ada, { ...place, grant }),
+      event(153, ada, { ...place, access }),
+    ]);
+    const { stdout } = await ask(machine, '-n', 'details');
+    const [titles = '', ...rows] = stdout.trimEnd().split('\n');
+    expect(rows.map((row) => row.slice(titles.indexOf('DETAILS')))).to.deep.equal([
+      'spec.replicas: 2 to 5',
+      'spec.replicas: 0',
+      `ClusterRole/edit for User/${noa}, Group/ops until 2026-01-12T14:00:00Z`,
+      `ClusterRole/view for ${noa} in shop`,
     ]);
   });
 
