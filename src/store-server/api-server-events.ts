@@ -55,14 +55,29 @@ export const keptEvents = (events: readonly ReceivedEvent[]): ApiServerEvent[] =
 const lastStages = ['ResponseComplete', 'Panic'];
 const reads = ['get', 'list', 'watch'];
 
-function isKept({ stage, verb, user, objectRef }: ReceivedEvent): boolean {
+function isKept(event: ReceivedEvent): boolean {
+  const { stage, verb, objectRef } = event;
   const { apiGroup, resource, subresource = '' } = objectRef ?? {};
   if (resource === undefined || !lastStages.includes(stage)) return false;
   if (reads.includes(verb)) return runningSubresources.includes(subresource) || (apiGroup === '' && resource === 'secrets');
   const isReview = resource.endsWith('reviews') && (apiGroup === 'authentication.k8s.io' || apiGroup === 'authorization.k8s.io');
-  // Parts of the cluster renew their Leases each few seconds.
-  const isRenewal = resource === 'leases' && user.username?.startsWith('system:') === true;
-  return !isReview && !isRenewal;
+  return !isReview && !isRenewal(event);
+}
+
+/** Users of parts of the cluster. The administrator of k3s is `system:admin`. */
+const componentUser = /^system:(?!admin$|anonymous$)/;
+/** Lease with the checkpoints, whose change is never a mere renewal. */
+const checkpointLease = 'atrium-audit';
+
+/** Reports a renewal of a Lease, which nodes and holders of locks send each few seconds: an update that succeeds (client-go, kubelet). */
+function isRenewal({
+  verb,
+  user: { username = '' },
+  objectRef: { apiGroup, resource, name } = {},
+  responseStatus,
+}: ReceivedEvent): boolean {
+  const isLease = apiGroup === 'coordination.k8s.io' && resource === 'leases' && name !== checkpointLease;
+  return isLease && verb === 'update' && componentUser.test(username) && (responseStatus?.code ?? 500) < 400;
 }
 
 /** Annotations of the authorizer. */

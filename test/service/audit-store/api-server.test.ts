@@ -119,7 +119,6 @@ describe('the audit webhook of kube-apiserver', () => {
       anEvent('3', parts('pods', { stage: 'ResponseStarted' })),
       anEvent('4', { objectRef: undefined, requestURI: '/healthz' }),
       anEvent('5', { objectRef: reviews, verb: 'create' }),
-      anEvent('6', parts('leases', { verb: 'update', user: { username: 'system:node:n1' } })),
       anEvent('7', parts('secrets', { verb: 'list' })),
       anEvent('8', parts('pods', { stage: 'Panic', verb: 'delete', responseStatus: undefined })),
       anEvent('9', {
@@ -139,6 +138,30 @@ describe('the audit webhook of kube-apiserver', () => {
       connection: { container: 'app', command: ['cat', '/etc/passwd'], tty: true },
     });
     expect(byID['10']).to.include({ dryRun: true });
+  });
+
+  it('ignores renewals of Leases by the cluster, and keeps each other write of one', async () => {
+    const lease = (name: string, namespace = 'kube-node-lease', apiGroup = 'coordination.k8s.io') => ({
+      objectRef: { apiGroup, resource: 'leases', namespace, name },
+    });
+    const by = (username: string, verb: string) => ({ user: { username }, verb });
+    const own = 'system:serviceaccount:atrium-system:atrium';
+    await send([
+      anEvent('node', { ...lease('n1'), ...by('system:node:n1', 'update') }),
+      anEvent('node-patch', { ...lease('n1'), ...by('system:node:n1', 'patch') }),
+      anEvent('scheduler', { ...lease('kube-scheduler', 'kube-system'), ...by('system:kube-scheduler', 'update') }),
+      anEvent('controller', { ...lease('op', 'operators'), ...by('system:serviceaccount:operators:op', 'update') }),
+      anEvent('deleted', { ...lease('n1'), ...by('system:node:n1', 'delete') }),
+      anEvent('created', { ...lease('n1'), ...by('system:node:n1', 'create') }),
+      anEvent('k3s', { ...lease('n1'), ...by('system:admin', 'update') }),
+      anEvent('person', { ...lease('n1'), ...by('noa', 'update') }),
+      anEvent('checkpoints', { ...lease('atrium-audit', 'atrium-system'), ...by(own, 'update') }),
+      anEvent('forged', { ...lease('atrium-audit', 'any'), ...by('system:serviceaccount:any:any', 'patch') }),
+      anEvent('others', { ...lease('l', 'any', 'example.com'), ...by(own, 'update') }),
+      anEvent('refused', { ...lease('n2'), ...by('system:node:n1', 'update'), responseStatus: { code: 403 } }),
+    ]);
+    const kept = (await list('resource=leases&limit=50')).map(({ requestID }) => requestID).toSorted();
+    expect(kept).to.deep.equal(['checkpoints', 'created', 'deleted', 'forged', 'k3s', 'node-patch', 'others', 'person', 'refused']);
   });
 
   it('keeps a request through the door as one event', async () => {
