@@ -32,11 +32,12 @@ import { createProxy } from './proxy/proxy.ts';
 import { createRecordings } from './recordings/recordings.ts';
 import { createRoles } from './roles/roles.ts';
 import { createSearch } from './search/search.ts';
-import type { Services } from './services.ts';
+import type { OwnSince, Services } from './services.ts';
 import { createStandingAccess } from './standing-access/standing-access.ts';
 import { Translations } from './texts/texts.ts';
 import { createUsage } from './usage/usage.ts';
 import { Passwords } from './users/passwords/passwords.ts';
+import { ownSince } from './users/record/lookup.ts';
 import { SubjectRights } from './users/subject-rights.ts';
 import { createUsers } from './users/users.ts';
 
@@ -120,8 +121,10 @@ export function createFeatures(context: ProcessContext): Features {
   const lists = createLists(services, namespaces?.allowed, (ctx) => authenticator.revalidate(ctx));
   const managed = { accounts, rights: rightsOf(base), passwordChange: passwords.passwordChange, endAccess };
   const access = createAccess(services);
+  const sinceRecord: OwnSince = (caller) => ownSince(accounts, caller);
   const recordings = createRecordings(services, {
     store: base.auditStore?.recordings,
+    ownSince: sinceRecord,
     policiesOf: (user) => base.watchedAccess?.policiesOf(user) ?? [],
   });
   const mayEnrol = factorStore && mayEnrolBy(config, localGroups);
@@ -136,6 +139,7 @@ export function createFeatures(context: ProcessContext): Features {
   const activity = createActivity(services, {
     store: base.auditStore,
     userOf: (record) => accounts.get(record)?.email,
+    ownSince: sinceRecord,
     again: (ctx) => authenticator.revalidate(ctx),
   });
   const searched = { users: base.watched.collection, groups: base.watchedGroups?.collection, lists: lists.service, workloads };
@@ -145,7 +149,7 @@ export function createFeatures(context: ProcessContext): Features {
     network: context.pluginContext?.network,
     again: (ctx) => authenticator.revalidate(ctx),
   });
-  const proposals = config.features.mcp ? createChangeProposals(services) : undefined;
+  const proposals = config.features.mcp ? createChangeProposals(services, sinceRecord) : undefined;
   const features: readonly Part[] = [
     { checks: [{ name: 'roles', critical: false, isAwaited: true, failure: () => rbac.failure() }], ...lifeOf(rbac) },
     lifeOf(services.longRequests),

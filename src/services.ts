@@ -1,4 +1,5 @@
 /** Features, and the services for all of them. A feature is `create…(services, …)`, and names its further dependencies. */
+import type { Caller } from '@atrium/http/caller.ts';
 import type { CookieNames } from '@atrium/http/cookies/cookies.ts';
 import type { Check } from '@atrium/http/health.ts';
 import type { SharedBound } from '@atrium/http/limits/shared-bound.ts';
@@ -43,6 +44,12 @@ export interface Services {
   /** Long requests of all features, which end with the right of their caller. */
   readonly longRequests: LongRequests;
 }
+
+/**
+ * Returns the time from which acts under the caller's name are the caller's own, in milliseconds since the epoch: a deleted user may have
+ * had the name before. Returns undefined for a caller without a User record.
+ */
+export type OwnSince = (caller: Caller) => number | undefined;
 
 /** A feature: its operations, checks and watches. */
 export interface Feature {

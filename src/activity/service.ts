@@ -9,7 +9,7 @@ import { visibilityChanged } from '@atrium/lists/live-list-answer.ts';
 import type { RightCheck } from '@atrium/lists/while-allowed.ts';
 import { forbidden, notFound, StatusError } from '@atrium/objects/status.ts';
 import type { DeliveryState } from '../audit/audit-intake.ts';
-import type { Services } from '../services.ts';
+import type { OwnSince, Services } from '../services.ts';
 import { Arrivals } from './arrivals.ts';
 import { type Writer, writers } from './export.ts';
 import type {
@@ -44,6 +44,7 @@ export interface ActivityNeeds {
   store: AuditStore | undefined;
   /** Returns the email of a User record, undefined if it does not exist. */
   userOf(record: string): string | undefined;
+  ownSince: OwnSince;
 }
 
 interface Sources {
@@ -60,13 +61,15 @@ export class ActivityService {
   readonly #turns = new KeyedSemaphore(turns);
   readonly #sources: Sources | undefined;
   readonly #userOf: ActivityNeeds['userOf'];
+  readonly #ownSince: OwnSince;
   readonly #intake: Services['auditIntake'];
 
-  constructor({ access, auditIntake, clock, log, metrics, now }: Services, { store, userOf }: ActivityNeeds) {
+  constructor({ access, auditIntake, clock, log, metrics, now }: Services, { store, userOf, ownSince }: ActivityNeeds) {
     this.#access = access;
     this.#log = log;
     this.#now = now;
     this.#userOf = userOf;
+    this.#ownSince = ownSince;
     this.#intake = auditIntake;
     this.#sources = store && { store, arrivals: new Arrivals(store, clock), room: new StoreRoom(store, { clock, log }) };
     reportRefusals(metrics, 'audit', this.#turns);
@@ -179,7 +182,7 @@ export class ActivityService {
     const { store } = this.#kept();
     const find = async (filter: AuditFilter) =>
       (await this.#turns.run(callerKey(caller), () => store.list({ ...filter, auditID: id }, { limit: 1 }), signal)).events[0];
-    const own = await find({ anyOf: ownEvents(caller) });
+    const own = await find({ anyOf: ownEvents(caller), from: this.#ownSince(caller) });
     const event = own ?? (await find({}));
     if (event === undefined) throw notFound(audits, id);
     const { namespace } = event.objectRef;
@@ -215,11 +218,13 @@ export class ActivityService {
     const sources = this.#kept();
     const scope = await this.#scopeOf(conditions, caller, signal);
     const { group, request, from, to, ...equal } = conditions;
+    const begin = from === undefined ? undefined : Date.parse(from);
+    const since = scope === 'Own' ? this.#ownSince(caller) : undefined;
     const filter: AuditFilter = {
       ...equal,
       apiGroup: group,
       requestID: request,
-      from: from === undefined ? undefined : Date.parse(from),
+      from: since === undefined ? begin : Math.max(since, begin ?? since),
       to: to === undefined ? undefined : Date.parse(to),
       ...(scope === 'Own' && { anyOf: asksForHidden(conditions) ? [{ actor: caller.identity.name }] : ownEvents(caller) }),
     };

@@ -3,14 +3,14 @@
  * makes it with the rights of the person.
  */
 import { Sweeper } from '@atrium/kubernetes/controllers/sweeper.ts';
-import type { Feature, Services } from '../services.ts';
+import type { Feature, OwnSince, Services } from '../services.ts';
 import { ChangeProposals } from './proposals.ts';
 import { proposalOperations } from './routes.ts';
 import { ProposalStore } from './store.ts';
 
-export function createChangeProposals(services: Services): Feature & { proposals: ChangeProposals } {
+export function createChangeProposals(services: Services, ownSince: OwnSince): Feature & { proposals: ChangeProposals } {
   const store = new ProposalStore(services);
-  const proposals = new ChangeProposals(services, store);
+  const proposals = new ChangeProposals(services, { store, ownSince });
   const sweeper = new Sweeper(services, store.sweep());
   return {
     proposals,

@@ -6,7 +6,7 @@ import { badParameter, conflict, notFound, StatusError, tooManyRequests } from '
 import type { Context } from 'koa';
 import { auditCaller } from '../audit/audit.ts';
 import { directDigest, isDirect } from '../config/mcp-section.ts';
-import type { Services } from '../services.ts';
+import type { OwnSince, Services } from '../services.ts';
 import { requireNoAccessToken } from '../step-up/sensitive-writes.ts';
 import { ProposedWrite, requireProposable, requireReadable } from './changes.ts';
 import { type Change, type Proposal, type Proposed, proposalApiVersion, proposalKind, type ShownProposal } from './schema.ts';
@@ -35,14 +35,21 @@ interface NewProposal {
   readonly isMade: boolean;
 }
 
+interface ProposalNeeds {
+  readonly store: ProposalStore;
+  readonly ownSince: OwnSince;
+}
+
 /** Proposals of agents, which the person confirms or rejects. */
 export class ChangeProposals {
   readonly #services: Services;
   readonly #store: ProposalStore;
+  readonly #ownSince: OwnSince;
 
-  constructor(services: Services, store: ProposalStore) {
+  constructor(services: Services, { store, ownSince }: ProposalNeeds) {
     this.#services = services;
     this.#store = store;
+    this.#ownSince = ownSince;
   }
 
   /**
@@ -66,7 +73,7 @@ export class ChangeProposals {
     const proposal = { ...asked, ...made, createdAt, expiresAt: createdAt + openMs };
     const isMade = this.#isDirect(asked, agent);
     if (isMade) await this.#make(proposal, change.resourceVersion, { ...asking, audit: 'AgentChangedObject' });
-    else await this.#keep(proposal, signal);
+    else await this.#keep(proposal, caller, signal);
     return { proposal, change, isMade };
   }
 
@@ -76,8 +83,8 @@ export class ChangeProposals {
     return direct !== undefined && direct === directDigest(rules) && isDirect(rules, { verb, ...object });
   }
 
-  async #keep(proposal: Proposed, signal: AbortSignal): Promise<void> {
-    const open = (await this.#store.list(proposal.user, signal)).filter((one) => this.#phaseOf(one) === 'Open');
+  async #keep(proposal: Proposed, caller: Caller, signal: AbortSignal): Promise<void> {
+    const open = (await this.#listed(caller, signal)).filter((one) => this.#phaseOf(one) === 'Open');
     if (open.length >= maxOpen)
       throw tooManyRequests(`${maxOpen} proposals wait for the user, who confirms or rejects them in the console`, retryOpenSeconds);
     await this.#store.create(proposal, signal);
@@ -85,7 +92,7 @@ export class ChangeProposals {
 
   /** Lists the proposals for the caller, newest first. @throws StatusError 503, 504 */
   async list(caller: Caller, signal: AbortSignal): Promise<ShownProposal[]> {
-    return (await this.#store.list(caller.identity.name, signal)).map((proposal) => this.#shown(proposal));
+    return (await this.#listed(caller, signal)).map((proposal) => this.#shown(proposal));
   }
 
   /** Returns a proposal for the caller; an open one with its effect, or with the refusal of its write. @throws StatusError 404, 503, 504 */
@@ -141,8 +148,17 @@ export class ChangeProposals {
 
   async #find(name: string, caller: Caller, signal: AbortSignal): Promise<Proposal> {
     const proposal = await this.#store.find(name, caller.identity.name, signal);
-    if (proposal === undefined) throw notFound(proposalKind.type, name);
+    if (proposal === undefined || !this.#isOwn(proposal, caller)) throw notFound(proposalKind.type, name);
     return proposal;
+  }
+
+  async #listed(caller: Caller, signal: AbortSignal): Promise<Proposal[]> {
+    return (await this.#store.list(caller.identity.name, signal)).filter((proposal) => this.#isOwn(proposal, caller));
+  }
+
+  /** Reports whether the proposal is not one for a deleted user of the caller's name. */
+  #isOwn({ createdAt }: Proposal, caller: Caller): boolean {
+    return createdAt >= (this.#ownSince(caller) ?? 0);
   }
 
   async #findOpen(name: string, caller: Caller, signal: AbortSignal): Promise<Proposal> {

@@ -1,14 +1,11 @@
 /** Recordings of shells: what containers print to users, as it comes, into the audit store. */
-import type { RecordingStore } from '@atrium/audit-store/recording.ts';
 import type { Operation } from '@atrium/http/operation.ts';
 import type { Services } from '../services.ts';
 import { Recorders } from './recorders.ts';
 import { recordingOperations } from './routes.ts';
-import { RecordingsService } from './service.ts';
+import { type RecordingNeeds, RecordingsService } from './service.ts';
 
-interface RecordingNeeds {
-  /** Undefined for an installation that keeps no recordings. */
-  store: RecordingStore | undefined;
+interface Needs extends RecordingNeeds {
   /** Returns the AccessPolicies by which a user has a role now, by the name in Kubernetes. */
   policiesOf(user: string): readonly string[];
 }
@@ -20,10 +17,10 @@ interface Recordings {
   stop(): Promise<void>;
 }
 
-export function createRecordings(services: Services, needs: RecordingNeeds): Recordings {
+export function createRecordings(services: Services, needs: Needs): Recordings {
   const recorders = new Recorders(services, needs);
   return {
-    operations: recordingOperations(services, new RecordingsService(services, needs.store)),
+    operations: recordingOperations(services, new RecordingsService(services, needs)),
     recorders,
     stop: () => recorders.stop(),
   };

@@ -2,11 +2,17 @@ import { Readable } from 'node:stream';
 import type { Recording, RecordingStore } from '@atrium/audit-store/recording.ts';
 import type { Caller } from '@atrium/http/caller.ts';
 import { notFound, StatusError } from '@atrium/objects/status.ts';
-import type { Services } from '../services.ts';
+import type { OwnSince, Services } from '../services.ts';
 import { asciicast } from './asciicast.ts';
 import type { RecordingList, RecordingsParameters } from './schema.ts';
 
 const recordings = { group: 'auth.platform.io', resource: 'recordings' };
+
+export interface RecordingNeeds {
+  /** Undefined for an installation that keeps no recordings. */
+  store: RecordingStore | undefined;
+  ownSince: OwnSince;
+}
 
 const timeOf = (text: string | undefined): number | undefined => (text === undefined ? undefined : Date.parse(text));
 
@@ -15,13 +21,13 @@ export class RecordingsService {
   readonly #access: Services['access'];
   readonly #log: Services['log'];
   readonly #directShells: RecordingList['directShells'];
-  readonly #store: RecordingStore | undefined;
+  readonly #needs: RecordingNeeds;
 
-  constructor({ access, config, log }: Services, store: RecordingStore | undefined) {
+  constructor({ access, config, log }: Services, needs: RecordingNeeds) {
     this.#access = access;
     this.#log = log;
     this.#directShells = config.audit.refuseDirectShells ? 'Refused' : 'NotRecorded';
-    this.#store = store;
+    this.#needs = needs;
   }
 
   /** @throws StatusError 403, 404, 503, 504 */
@@ -33,7 +39,9 @@ export class RecordingsService {
     const isOwn = !(await this.#access.can(caller, asked, signal));
     if (isOwn && actor !== undefined && actor !== user) await this.#access.require(caller, asked, signal);
     const [started = '', id = ''] = place?.split('.') ?? [];
-    const filter = { ...conditions, actor: isOwn ? user : actor, from: timeOf(from), to: timeOf(to) };
+    const since = isOwn ? this.#needs.ownSince(caller) : undefined;
+    const begin = since === undefined ? timeOf(from) : Math.max(since, timeOf(from) ?? 0);
+    const filter = { ...conditions, actor: isOwn ? user : actor, from: begin, to: timeOf(to) };
     const before = place === undefined ? undefined : { started: Number(started), id };
     const { recordings: items, last } = await store.list(filter, { limit, before });
     return {
@@ -42,7 +50,7 @@ export class RecordingsService {
       metadata: last === undefined ? {} : { continue: `${last.started}.${last.id}` },
       scope: isOwn ? 'Own' : 'All',
       directShells: this.#directShells,
-      items,
+      items: isOwn ? items.filter((recording) => this.#isOwn(recording, caller)) : items,
     };
   }
 
@@ -68,14 +76,24 @@ export class RecordingsService {
     const recording = await store.get(id);
     if (recording === undefined) throw notFound(recordings, id);
     const { namespace } = recording.objectRef;
-    const isOwn = recording.user.username === caller.identity.name;
-    if (!isOwn && !(await this.#access.can(caller, { verb: 'get', ...recordings, namespace }, signal))) throw notFound(recordings, id);
+    if (!this.#isOwn(recording, caller) && !(await this.#access.can(caller, { verb: 'get', ...recordings, namespace }, signal)))
+      throw notFound(recordings, id);
     return { store, recording };
+  }
+
+  /** Reports whether the shell was the caller's, and not one of a deleted user of that name. */
+  #isOwn({ user: { username, uid }, startedAt }: Recording, caller: Caller): boolean {
+    const { identity } = caller;
+    const since = this.#needs.ownSince(caller);
+    if (username !== identity.name) return false;
+    // Sessions and access tokens of one record have different uids, so that uids tell apart callers without a record alone.
+    return since === undefined ? (uid ?? identity.uid) === identity.uid || identity.uid === '' : Date.parse(startedAt) >= since;
   }
 
   /** @throws StatusError 404 */
   #kept(): RecordingStore {
-    if (this.#store === undefined) throw new StatusError(404, 'NotFound', 'this installation keeps no recordings');
-    return this.#store;
+    const { store } = this.#needs;
+    if (store === undefined) throw new StatusError(404, 'NotFound', 'this installation keeps no recordings');
+    return store;
   }
 }

@@ -76,6 +76,7 @@ export interface Account {
   readonly validFrom?: number;
   readonly validUntil?: number;
   readonly lockedUntil?: number;
+  readonly created: number;
   /** Latest time of creation, login and activation. */
   readonly lastActive: number;
 }
@@ -116,6 +117,7 @@ export function accountOfRead(
   const { machineName, ...machine } = machineOf(spec, stored);
   const held = isCanonical ? subjectsIn(status.subjects) : {};
   const active = [metadata.creationTimestamp, status.lastLoginTime, status.activatedTime].map((time) => seconds(time) ?? 0);
+  const [created = 0] = active;
   const isPasswordKnown = status.passwordChangedTime !== undefined || ['local', directoryType].includes(spec.connector_type ?? '');
   return {
     name: metadata.name,
@@ -144,6 +146,7 @@ export function accountOfRead(
     ...(validFrom !== undefined && { validFrom }),
     ...(validUntil !== undefined && { validUntil }),
     ...(lockedUntil !== undefined && { lockedUntil }),
+    created,
     lastActive: Math.max(...active),
   };
 }

@@ -58,6 +58,15 @@ export function ownAccount(accounts: Pick<AccountLookup, 'get' | 'ofSubject'>, c
   return isSelf(account, caller) ? account : undefined;
 }
 
+/** Returns the time since which the caller has the record, in milliseconds since the epoch; undefined without a record. */
+export function ownSince(
+  { get, ofSubject }: Pick<AccountLookup, 'get' | 'ofSubject'>,
+  { user, identity }: CallerNames,
+): number | undefined {
+  const account = user === undefined ? ofSubject(identity.name) : get(user);
+  return account && account.created * 1000;
+}
+
 type Records = Pick<
   WatchCache<{ readonly account: Account }>,
   | 'get'

@@ -6,6 +6,7 @@ import { directDigest } from '../../../src/config/mcp-section.ts';
 import { eventually, type Manifest, serviceNamespace } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { aBinding, aNamespace, aRole } from '../access/objects.ts';
+import { aUser } from '../users/a-user.ts';
 import { startDoor } from './support.ts';
 
 const proposalsPath = '/auth/v1/changeproposals';
@@ -50,7 +51,7 @@ describe('changes that agents propose', () => {
   const door = forSuite(async () => {
     const auditStore = await SqliteStore.open(':memory:');
     const started = await startDoor(
-      { alice: {}, bob: {}, carol: { direct: directDigest(direct) }, dave: { direct: directDigest([]) ?? 'other rules' } },
+      { alice: {}, bob: {}, viewer: {}, carol: { direct: directDigest(direct) }, dave: { direct: directDigest([]) ?? 'other rules' } },
       {
         config: { mcp: { writes: 'direct', direct } },
         ...{ auditStore, hasWorkloads: true, now: () => new Date(Date.now() + moved) },
@@ -58,7 +59,7 @@ describe('changes that agents propose', () => {
           aNamespace('shop'),
           aDeployment('cart'),
           aRole('shop-editor', rules, 'shop'),
-          ...['alice', 'carol', 'dave'].map((name) =>
+          ...['alice', 'carol', 'dave', 'viewer'].map((name) =>
             aBinding(`editor-${name}`, { role: 'shop-editor', roleKind: 'Role', to: `User:${name}`, namespace: 'shop' }),
           ),
         ],
@@ -78,7 +79,7 @@ describe('changes that agents propose', () => {
   const scale = (replicas: unknown, more: Record<string, unknown> = {}) =>
     propose({ ...cart, verb: 'patch', patch: { spec: { replicas } }, ...more });
   const nameIn = ({ data }: { data: Record<string, unknown> }) => z.string().parse(data.proposal);
-  const ask = async (path: string, { as = 'alice', body }: { as?: 'alice' | 'bob'; body?: object } = {}) => {
+  const ask = async (path: string, { as = 'alice', body }: { as?: 'alice' | 'bob' | 'viewer'; body?: object } = {}) => {
     const response = await door.request(`${proposalsPath}${path}`, { as, ...(body && { method: 'POST', body }) });
     return { status: response.status, body: (await response.json()) as Record<string, unknown> };
   };
@@ -327,5 +328,21 @@ describe('changes that agents propose', () => {
     const { data } = await scale(3);
     expect(data).to.have.nested.property('error.code', 429);
     expect(await open()).to.equal(20);
+  });
+
+  it('are not for a later user of the name', async () => {
+    moved = -60_000;
+    const earlier = nameIn(await propose({ ...cart, verb: 'delete' }, 'viewer'));
+    moved = 0;
+    expect((await ask(`/${earlier}`, { as: 'viewer' })).body.phase).to.equal('Open');
+    await door.kubernetes.apply(aUser('viewer@example.com', { subjectName: 'viewer' }));
+    await eventually(
+      () => ask(`/${earlier}`, { as: 'viewer' }),
+      ({ status }) => status === 404,
+    );
+    const body = { resourceVersion: (await cartNow()).metadata.resourceVersion };
+    expect((await ask(`/${earlier}/confirmation`, { as: 'viewer', body })).status).to.equal(404);
+    expect((await ask(`/${earlier}/rejection`, { as: 'viewer', body: {} })).status).to.equal(404);
+    expect(JSON.stringify((await ask('', { as: 'viewer' })).body)).not.to.include(earlier);
   });
 });

@@ -3,11 +3,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { recording } from '@atrium/audit-store/recording.ts';
 import { expect } from 'chai';
+import { z } from 'zod';
+import { recordingList } from '../../../src/recordings/schema.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { ApiServerBetween } from '../proxy/api-server-between.ts';
 import { itGuardsRecordings } from './rights-suite.ts';
 import { recordings, startRecordings } from './support.ts';
+
+const aRecording = (id: string, user: { username: string; uid?: string }) =>
+  recording.parse({
+    ...{ id, cluster: 'local', user, mode: 'required', startedAt: '2026-01-12T10:00:00.000Z' },
+    objectRef: { namespace: 'shop', name: 'cart-0', subresource: 'exec' },
+    ...{ seconds: 1, width: 80, height: 24, bytes: 0, lostBytes: 0 },
+  });
 
 describe('recordings', () => itGuardsRecordings());
 
@@ -20,12 +29,7 @@ describe('the deletion of a recording', () => {
   const server = forSuite(() => startRecordings(between, { spool: { directory: directory.path, maxBytes: '2MiB' } }));
 
   it('is announced with its user and the recording, for the case that its end is not seen', async () => {
-    const kept = recording.parse({
-      ...{ id: 'r1', cluster: 'local', user: { username: 'alice' }, mode: 'required', startedAt: '2026-01-12T10:00:00.000Z' },
-      objectRef: { namespace: 'shop', name: 'cart-0', subresource: 'exec' },
-      ...{ seconds: 1, width: 80, height: 24, bytes: 0, lostBytes: 0 },
-    });
-    await server.auditStore.recordings.keep({ recording: kept, isNew: true });
+    await server.auditStore.recordings.keep({ recording: aRecording('r1', { username: 'alice' }), isNew: true });
     const remove = server.auditStore.recordings.delete;
     const goOn = Promise.withResolvers<void>();
     server.auditStore.recordings.delete = async (id) => {
@@ -44,5 +48,24 @@ describe('the deletion of a recording', () => {
     expect((await answer).status).to.equal(204);
     const line = lines.split('\n').find((one) => one.includes('DeleteRecording')) ?? '';
     expect(line).to.include('"objectRef":{"apiGroup":"auth.platform.io","resource":"recordings","name":"r1"}').and.include('"carol"');
+  });
+});
+
+describe('recordings of a service account', () => {
+  const server = forSuite(() => startRecordings(new ApiServerBetween(), {}));
+
+  it('are not shown to a later account of that name', async () => {
+    const token = await server.kubernetes.serviceToken();
+    const me = z.object({ status: z.object({ userInfo: z.object({ username: z.string(), uid: z.string() }) }) });
+    const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
+    const path = '/api/kubernetes/apis/authentication.k8s.io/v1/selfsubjectreviews';
+    const { username, uid } = me.parse(await (await server.request(path, { token, method: 'POST', body })).json()).status.userInfo;
+    const { keep } = server.auditStore.recordings;
+    await keep({ recording: aRecording('of-a-former-account', { username, uid: 'former' }), isNew: true });
+    await keep({ recording: aRecording('own', { username, uid }), isNew: true });
+    const { scope, items } = recordingList.parse(await (await server.request(recordings, { token })).json());
+    expect([scope, ...items.map(({ id }) => id)]).to.deep.equal(['Own', 'own']);
+    const statusOf = async (id: string) => (await server.request(`${recordings}/${id}`, { token })).status;
+    expect([await statusOf('own'), await statusOf('of-a-former-account')]).to.deep.equal([200, 404]);
   });
 });
