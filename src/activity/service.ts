@@ -116,6 +116,8 @@ export class ActivityService {
   /** @throws StatusError 403, 404, 429, 503, 504 */
   async count({ by, ...conditions }: CountsParameters, caller: Caller, signal: AbortSignal): Promise<AuditCounts> {
     const { store, scope, filter } = await this.#questionOf(conditions, caller, signal);
+    // The token of another user is hidden from the one whom the event is about.
+    const isShown = (actor: string | undefined) => scope === 'All' || actor === caller.identity.name;
     const { counts, total, oldest } = await this.#turns.run(callerKey(caller), () => store.count(filter, by), signal);
     return {
       apiVersion: 'auth.platform.io/v1',
@@ -124,9 +126,10 @@ export class ActivityService {
       by,
       total,
       ...(oldest !== undefined && { oldest: timeText(oldest) }),
-      items: counts.map(({ hour, ...others }) => ({
+      items: counts.map(({ hour, withToken, ...others }) => ({
         ...(hour !== undefined && { hour: timeText(hour) }),
         ...others,
+        ...(withToken !== undefined && isShown(others.actor) && { withToken }),
         ...(others.actor !== undefined && { kind: kindOf(others.actor) }),
       })),
     };

@@ -105,6 +105,15 @@ describe('readers of the audit', () => {
     expect(byID.get('refused')?.sourceIPs).to.deep.equal(['192.0.2.1']);
     const counted = auditCounts.parse(JSON.parse((await read(user, '/counts?by=actor&from=2100-01-12T00:00:00Z')).body));
     expect(counted).to.deep.include({ scope: 'Own', total: 4 });
+    const tokens = ({ items: actors }: typeof counted) => actors.map(({ actor, withToken }) => [actor, withToken]);
+    expect(tokens(counted)).to.deep.equal([
+      [ada, undefined],
+      ['', undefined],
+    ]);
+    const byAuditor = auditCounts.parse(JSON.parse((await read(auditor, '/counts?by=actor&event=PasswordReset')).body));
+    expect(tokens(byAuditor)).to.deep.equal([[ada, 1]]);
+    const logins = auditCounts.parse(JSON.parse((await read(user, '/counts?by=actor&event=LoginSucceeded')).body));
+    expect(tokens(logins)).to.deep.equal([[noa, 0]]);
     const single = await read(user, '/reset');
     expect(JSON.parse(single.body)).to.deep.equal(byID.get('reset'));
     expect((await read(user, '/other')).status).to.equal(404);
@@ -133,10 +142,9 @@ describe('readers of the audit', () => {
       [ada, 'from=2100-01-12T00%3A00%3A00Z&name=none'],
     ]);
     expect(await questions('AuditRead')).to.deep.equal(
-      ['event=LoginSucceeded', 'outcome=success&verb=update', 'outcome=failure&verb=update', 'auditID=foreign'].map((question) => [
-        ada,
-        question,
-      ]),
+      ['event=LoginSucceeded', 'event=PasswordReset', 'outcome=success&verb=update', 'outcome=failure&verb=update', 'auditID=foreign'].map(
+        (question) => [ada, question],
+      ),
     );
   });
 
