@@ -20,6 +20,8 @@ export interface AuditOrigin {
   accessToken?: string;
   /** Groups of the caller, for the audit store. */
   groups?: readonly string[];
+  /** Namespace of the object, for the audit store. */
+  namespace?: string;
 }
 
 /** Body of a write, for the audit store. */

@@ -34,7 +34,7 @@ function bodyOf(
 
 /** Returns the event as the audit store keeps it; undefined for an event that the store gets from another place. */
 function storedEvent(event: AuditEvent, { time, traceID }: Occasion): StoredEvent | undefined {
-  const { audit, actor, target, outcome, code, reason, issuer, source, userAgent, requestId } = event;
+  const { audit, actor, outcome, code, reason, issuer, source, userAgent, requestId } = event;
   const { action }: { readonly when: string; readonly action?: AuditAction } = auditEvents[audit];
   if (action === undefined) return undefined;
   const [verb = '', path = ''] = action.split(' ');
@@ -51,9 +51,7 @@ function storedEvent(event: AuditEvent, { time, traceID }: Occasion): StoredEven
     ...(actor?.name && { user: storedUser({ ...actor, groups: event.groups }) }),
     sourceIPs: source === undefined ? [] : [source],
     ...(userAgent !== undefined && { userAgent }),
-    objectRef: write
-      ? writtenObject(write)
-      : { apiGroup, resource, ...(subresource !== undefined && { subresource }), ...(target?.name && { name: target.name }) },
+    objectRef: write ? writtenObject(write) : { apiGroup, resource, ...(subresource !== undefined && { subresource }), ...placeOf(event) },
     requestReceivedTimestamp: time.toISOString(),
     outcome,
     ...(code !== undefined && { responseStatus: { code } }),
@@ -78,6 +76,11 @@ const ownMembers = ({ members, access, binding, grant, question, agent, workload
   ...(write?.changes && { changes: [...write.changes] }),
   ...(agent && { agent: { ...agent, objects: [...agent.objects] } }),
   ...(members && { members: { ...members, names: [...members.names] } }),
+});
+
+const placeOf = ({ namespace, target }: AuditEvent): Partial<StoredEvent['objectRef']> => ({
+  ...(namespace !== undefined && { namespace }),
+  ...(target?.name && { name: target.name }),
 });
 
 /** Returns the id with which the API server got the write of the event, or a new one. */

@@ -131,8 +131,10 @@ function simulationOperation(context: ExplorerContext): Operation {
       422: { description: 'The changes concern more than 500 subjects, or too many rules.' },
     },
     async handle({ ctx, caller, body, signal }) {
-      ctx.body = await simulations.run(body, { caller, signal });
-      audit.record({ audit: 'SimulationRun', ...auditCaller(ctx, caller), outcome: 'success', code: 200 });
+      const { simulation, namespace } = await simulations.run(body, { caller, signal });
+      ctx.body = simulation;
+      const place = namespace === undefined ? {} : { namespace };
+      audit.record({ audit: 'SimulationRun', ...auditCaller(ctx, caller), ...place, outcome: 'success', code: 200 });
     },
   });
 }

@@ -42,17 +42,21 @@ export class Simulations {
     reportRefusals(context.services.metrics, 'simulations', this.#limit);
   }
 
-  /** @throws StatusError 400, 403, 422, 429, 503, 504 */
-  async run(request: SimulationRequest, asking: Asking): Promise<Simulation> {
+  /**
+   * @returns the simulation, and the namespace to which the right of the caller is limited
+   * @throws StatusError 400, 403, 422, 429, 503, 504
+   */
+  async run(request: SimulationRequest, asking: Asking): Promise<{ simulation: Simulation; namespace: string | undefined }> {
     const { access } = this.#context.services;
     const { caller, signal } = asking;
     const right = { ...simulationResource, verb: 'create' };
     const place = placeOf(request.changes);
     const isLimited = place !== undefined && !(await access.can(caller, right, signal));
     await access.require(caller, { ...right, ...(isLimited && { namespace: place }) }, signal);
+    const namespace = isLimited ? place : undefined;
     const end = this.#limit.begin(callerKey(caller));
     try {
-      return await this.#run(request, isLimited ? place : undefined, asking);
+      return { simulation: await this.#run(request, namespace, asking), namespace };
     } finally {
       end();
     }

@@ -1,4 +1,5 @@
 /** Recordings of shells. The proxy makes them. */
+import type { Recording } from '@atrium/audit-store/recording.ts';
 import { bytes, compressed, longRunning, type Operation, operation } from '@atrium/http/operation.ts';
 import { auditCaller } from '../audit/audit.ts';
 import type { Services } from '../services.ts';
@@ -45,7 +46,7 @@ export const recordingOperations = ({ audit }: Services, service: RecordingsServ
     },
     async handle({ ctx, caller, params: { id }, signal }) {
       const { recording, cast } = await service.read(id, caller, signal);
-      audit.record({ ...auditCaller(ctx, caller), audit: 'RecordingRead', target: { name: id, uid: '' }, outcome: 'success', code: 200 });
+      audit.record({ ...auditCaller(ctx, caller), ...about(recording), audit: 'RecordingRead', outcome: 'success', code: 200 });
       ctx.attachment(fileName(recording));
       ctx.set('Content-Type', asciicastType);
       ctx.body = cast;
@@ -66,9 +67,11 @@ export const recordingOperations = ({ audit }: Services, service: RecordingsServ
       404: { description: 'No such recording exists, or the caller may not read it.' },
     },
     async handle({ ctx, caller, params: { id }, signal }) {
-      await service.delete(id, caller, signal);
-      audit.recordWrite(ctx, caller, { audit: 'RecordingDeleted', target: { name: id, uid: '' }, code: 204 });
+      const recording = await service.delete(id, caller, signal);
+      audit.record({ ...auditCaller(ctx, caller), ...about(recording), audit: 'RecordingDeleted', outcome: 'success', code: 204 });
       ctx.status = 204;
     },
   }),
 ];
+
+const about = ({ id, objectRef: { namespace } }: Recording) => ({ namespace, target: { name: id, uid: '' } });

@@ -93,7 +93,7 @@ export class StandingAccess {
     if (store === undefined) return { uses: part.map(() => unknown('NoAudit')) };
     const { accounts } = this.#context.users;
     const uses = new Uses({
-      ...{ store, from, namespace, signal },
+      ...{ store, from, namespace, signal, serviceNamespace: this.#context.services.namespace },
       hasPolicy: this.#context.services.config.audit.policy !== undefined,
       recordOf: (user) => accounts.ofSubject(user)?.name,
     });

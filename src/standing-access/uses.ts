@@ -6,10 +6,11 @@ import type { AuditEvent } from '@atrium/audit-store/event.ts';
 import type { AuditFilter, AuditPlace, AuditStore } from '@atrium/audit-store/store.ts';
 import { mapLimit } from '@atrium/http/limits/semaphore.ts';
 import type { RoleBinding } from '@atrium/kubernetes/rbac/role-bindings.ts';
-import { type PolicyRule, ruleAllows } from '@atrium/kubernetes/rbac/rules.ts';
+import type { PolicyRule } from '@atrium/kubernetes/rbac/rules.ts';
 import type { Standing } from './bindings.ts';
 import type { Holders } from './people.ts';
 import type { StandingUse, UnknownReason } from './schema.ts';
+import { eventLines, givesRight, usedRights } from './used-rights.ts';
 
 /** People of a binding of whom each is asked about. For more, the newest events of all users are looked at. */
 const maxPeople = 50;
@@ -28,22 +29,17 @@ const recordedVerbs: ReadonlySet<string> = new Set(['create', 'update', 'patch',
 /** Resources of which reads are recorded, too. */
 const recordedReads: ReadonlySet<string> = new Set(['secrets', 'audits', '*']);
 
-/**
- * Actions of the service that need the right which their verb and resource name. Others, such as a login or a change of one's own password,
- * need none.
- */
-const byRight: ReadonlySet<string> = new Set([
-  ...['SessionDeleted', 'UserCreated', 'UserPatched', 'UserDeleted', 'UserSubjectsDeleted', 'PasswordReset', 'FactorsReset', 'LinksEnded'],
-  ...['GroupCreated', 'GroupPatched', 'GroupDeleted', 'GroupMembersChanged', 'UserBindingCreated', 'UserBindingDeleted'],
-  ...['SimulationRun', 'AuditExported', 'AuditRead', 'CpuProfileTaken'],
-]);
+/** Events of the service that need no right if they are about the own record of the user. */
+const freeOnOwn: ReadonlySet<string> = new Set(['UserPatched', 'AccessTokenDeleted']);
 
 export interface UsesOptions {
   store: AuditStore;
   /** Begin of the period, in milliseconds since the epoch. */
   from: number;
-  /** Namespace to whose events the caller is limited. */
+  /** Namespace to whose bindings the caller is limited. */
   namespace: string | undefined;
+  /** Namespace of the service, which has its sessions. */
+  serviceNamespace: string;
   /** The installation has an audit policy of its own, which may leave out requests. */
   hasPolicy: boolean;
   signal: AbortSignal;
@@ -101,7 +97,7 @@ export class Uses {
 
   /** Looks at the newest events that the rules may allow, by any user. */
   async #seenAmongMany(people: ReadonlySet<string>, right: Right): Promise<Seen> {
-    const page = await this.#ask(conditionsOf(right), eventsOfMany);
+    const page = await this.#ask(this.#conditionsOf(right), eventsOfMany);
     const newest = new Map<string, AuditEvent>();
     for (const event of page?.events ?? []) {
       const user = event.user?.username ?? '';
@@ -112,40 +108,57 @@ export class Uses {
 
   async #lastUse(user: string, right: Right): Promise<LastUse> {
     const isUse = (event: AuditEvent) => this.#isUse(event, user, right);
-    const newest = this.#newest.get(user) ?? this.#ask({ actor: user }, newestEvents);
+    const newest = this.#newest.get(user) ?? this.#ask({ actor: user, ...this.#limit }, newestEvents);
     this.#newest.set(user, newest);
     const page = await newest;
     const found = page?.events.find(isUse);
     if (found !== undefined) return found;
     if (page === undefined) return notAllSeen;
     if (page.last === undefined || page.last.time < right.since) return undefined;
-    const allowed = await this.#ask({ actor: user, ...conditionsOf(right) }, allowedEvents, page.last);
+    const allowed = await this.#ask({ actor: user, ...this.#conditionsOf(right) }, allowedEvents, page.last);
     return allowed === undefined ? notAllSeen : (allowed.events.find(isUse) ?? (allowed.last === undefined ? undefined : notAllSeen));
   }
 
   /** Returns a page of events, undefined once the answer has asked enough. */
   async #ask(filter: AuditFilter, limit: number, before?: AuditPlace): Promise<Page | undefined> {
-    const { store, from, namespace, signal } = this.#options;
+    const { store, from, signal } = this.#options;
     signal.throwIfAborted();
     this.#questions += 1;
     if (this.#questions > maxQuestions) return undefined;
-    const wanted = { ...(namespace !== undefined && { namespace }), ...filter, outcome: 'success' as const, from };
-    return await store.list(wanted, { limit, before });
+    return await store.list({ ...filter, outcome: 'success', from }, { limit, before });
   }
 
   #isUse(event: AuditEvent, user: string, { binding, rules, since }: Right): boolean {
-    const { verb, objectRef, source, event: action = '', impersonatedUser, dryRun } = event;
-    const { apiGroup: group, resource, subresource = '', namespace = '', name = '' } = objectRef;
+    const { impersonatedUser, dryRun } = event;
     if (impersonatedUser !== undefined || dryRun || Date.parse(event.requestReceivedTimestamp) < since) return false;
-    if (source === 'service' && (!byRight.has(action) || this.#isOwn(user, objectRef))) return false;
-    // A request for a namespace itself is one in that namespace.
-    const place = group === '' && resource === 'namespaces' ? name : namespace;
-    if (binding.namespace !== '' && binding.namespace !== place) return false;
-    return rules.some((rule) => ruleAllows(rule, { verb, group, resource, subresource, namespace, name }));
+    if (this.#isOwn(event, user)) return false;
+    return usedRights(event, this.#options.serviceNamespace).some(
+      (right) => (binding.namespace === '' || binding.namespace === right.namespace) && rules.some((rule) => givesRight(rule, right)),
+    );
   }
 
-  #isOwn(user: string, { resource, name }: AuditEvent['objectRef']): boolean {
-    return resource === 'users' && name !== undefined && name === this.#options.recordOf(user);
+  /** Reports whether the service lets users do this to what is theirs. */
+  #isOwn({ event = '', objectRef, access }: AuditEvent, user: string): boolean {
+    if (event === 'AccessEnded') return access?.requester === user;
+    return freeOnOwn.has(event) && objectRef.name !== undefined && objectRef.name === this.#options.recordOf(user);
+  }
+
+  /** Returns conditions for the events that may be uses of bindings in the namespace to which the caller is limited. */
+  get #limit(): Partial<AuditFilter> {
+    const { namespace, serviceNamespace } = this.#options;
+    return namespace === undefined ? {} : { anyOf: linesIn(namespace, [everything], serviceNamespace) };
+  }
+
+  /** Returns conditions for all events that the rules allow. Conditions of many resources are left out: most events meet them. */
+  #conditionsOf({ binding: { namespace }, rules }: Right): Partial<AuditFilter> {
+    const { serviceNamespace } = this.#options;
+    if (namespace !== '') return { anyOf: linesIn(namespace, rules, serviceNamespace) };
+    const resources = resourceLines(rules);
+    const isFound = ({ apiGroup, resource }: Line) =>
+      resources.some((line) => (line.apiGroup ?? apiGroup) === apiGroup && (line.resource ?? resource) === resource);
+    const others = eventLines(rules, '', serviceNamespace).filter((line) => !isFound(line));
+    const lines = [...resources, ...others.map(({ event }) => ({ event }))];
+    return lines.length > 0 && lines.length <= maxLines && !resources.some(isEmpty) ? { anyOf: lines } : {};
   }
 }
 
@@ -170,9 +183,15 @@ const shown = ({ auditID, verb, objectRef, requestReceivedTimestamp, user }: Aud
 const isRecorded = ({ verbs, resources }: PolicyRule): boolean =>
   resources.length > 0 && (verbs.some((verb) => recordedVerbs.has(verb)) || resources.some((resource) => recordedReads.has(resource)));
 
-/** Returns conditions for all events that the rules allow. Conditions of many resources are left out: most events meet them. */
-function conditionsOf({ binding: { namespace }, rules }: Right): Partial<AuditFilter> {
-  const lines = new Map<string, NonNullable<AuditFilter['anyOf']>[number]>();
+const everything: PolicyRule = { verbs: ['*'], apiGroups: ['*'], resources: ['*'], resourceNames: [], nonResourceURLs: [] };
+
+type Line = NonNullable<AuditFilter['anyOf']>[number];
+
+const isEmpty = (line: Line) => Object.keys(line).length === 0;
+
+/** Returns conditions for requests that the rules allow. */
+function resourceLines(rules: readonly PolicyRule[]): Line[] {
+  const lines = new Map<string, Line>();
   for (const { apiGroups, resources } of rules.filter(isRecorded))
     for (const apiGroup of apiGroups)
       for (const combined of resources) {
@@ -180,6 +199,20 @@ function conditionsOf({ binding: { namespace }, rules }: Right): Partial<AuditFi
         const line = { ...(apiGroup !== '*' && { apiGroup }), ...(resource !== '*' && { resource }) };
         lines.set(JSON.stringify(line), line);
       }
-  const isNarrow = lines.size > 0 && lines.size <= maxLines && !lines.has('{}');
-  return { ...(namespace !== '' && { namespace }), ...(isNarrow && { anyOf: [...lines.values()] }) };
+  return [...lines.values()];
 }
+
+/** Returns conditions for events that the rules may allow in a namespace. Not all of them have it: a Namespace has none, for one. */
+function linesIn(namespace: string, rules: readonly PolicyRule[], serviceNamespace: string): Line[] {
+  const resources = resourceLines(rules).map((line) => ({ ...line, namespace }));
+  const isAboutNamespace = rules.some(
+    (rule) => ['', '*'].some((group) => rule.apiGroups.includes(group)) && ['namespaces', '*'].some((one) => namesResource(rule, one)),
+  );
+  const others: Line[] = [
+    ...(isAboutNamespace ? [{ apiGroup: '', resource: 'namespaces', name: namespace }] : []),
+    ...eventLines(rules, namespace, serviceNamespace).map(({ event }) => ({ event })),
+  ];
+  return resources.length > 0 && resources.length + others.length <= maxLines ? [...resources, ...others] : [{ namespace }, ...others];
+}
+
+const namesResource = ({ resources }: PolicyRule, name: string): boolean => resources.some((one) => one.split('/')[0] === name);

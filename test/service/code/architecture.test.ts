@@ -125,7 +125,7 @@ const allowed: ImportTable = {
     types: ['services.ts'],
   },
   'standing-access': {
-    values: ['activity', 'explorer', 'access', 'lists', 'kubernetes', 'audit-store', 'http', 'objects'],
+    values: ['activity', 'audit', 'explorer', 'access', 'lists', 'kubernetes', 'audit-store', 'http', 'objects'],
     types: ['services.ts'],
   },
   activity: { values: ['lists', 'audit-store', 'kubernetes', 'audit', 'http', 'objects'], types: ['services.ts'] },

@@ -1,67 +1,13 @@
-import type { AuditEvent } from '@atrium/audit-store/event.ts';
-import { SqliteStore } from '@atrium/audit-store/sqlite-store.ts';
 import { serviceUnavailable } from '@atrium/objects/status.ts';
 import { expect } from 'chai';
 import { standingList } from '../../../src/standing-access/schema.ts';
-import type { Person } from '../../support/api-server.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
-import { startServer, type TestServer } from '../../support/server.ts';
-import { aBinding, aNamespace, aRole, podRule, rbacGroup } from '../access/objects.ts';
+import { startServer } from '../../support/server.ts';
+import { aBinding, aRole, rbacGroup } from '../access/objects.ts';
 import { aBinding as aUserBinding, Bindings } from '../bindings/support.ts';
 import { aUser } from '../users/a-user.ts';
-
-const dayMs = 86_400_000;
-const daysAgo = (days: number) => new Date(Date.now() - days * dayMs).toISOString();
-
-const anEvent = (auditID: string, username: string, parts: Partial<AuditEvent> = {}): AuditEvent => ({
-  ...{ auditID, cluster: 'local', source: 'door', verb: 'delete', user: { username }, sourceIPs: [], outcome: 'success' },
-  objectRef: { apiGroup: '', resource: 'pods', namespace: 'shop', name: 'web' },
-  requestReceivedTimestamp: new Date(Date.now() + 1000).toISOString(),
-  ...parts,
-});
-
-const auditors = aRole('auditors', [{ apiGroups: ['auth.platform.io'], resources: ['audits'], verbs: ['list'] }]);
-
-async function withStore(store?: (kept: SqliteStore) => SqliteStore, config?: Record<string, unknown>) {
-  const kept = await SqliteStore.open(':memory:');
-  const server = await startServer({ auditStore: store?.(kept) ?? kept, ...(config && { config }) });
-  await server.kubernetes.apply(
-    aNamespace('shop'),
-    aNamespace('vault'),
-    auditors,
-    aBinding('auditor', { role: 'auditors', to: 'User:manager' }),
-    aBinding('explorer', { role: 'atrium-access-explorer', to: 'User:manager' }),
-    aRole('restarts', [{ apiGroups: [''], resources: ['pods', 'configmaps'], verbs: ['delete'] }]),
-    aRole('reads', [podRule(['get', 'list'])]),
-  );
-  const stop = async () => {
-    await server.stop();
-    await kept.stop();
-  };
-  return { ...server, kept, stop };
-}
-
-async function standing(server: TestServer, query = '', as: Person = 'manager') {
-  const response = await server.request(`/auth/v1/standingaccess?limit=50${query}`, { as });
-  if (response.status !== 200) throw new Error(await response.text());
-  return standingList.parse(await response.json());
-}
-
-const itemOf = async (server: TestServer, name: string, query = '') =>
-  (await standing(server, query)).items.find(({ binding }) => binding.name === name);
-
-/** Waits until the service answers, and knows a binding. */
-const until = (server: TestServer, ...names: string[]) =>
-  eventually(
-    async () => {
-      const { status, json } = await server
-        .request('/auth/v1/standingaccess?limit=50', { as: 'manager' })
-        .then(async (answer) => ({ status: answer.status, json: await answer.json() }));
-      return status === 200 ? standingList.parse(json).items.map(({ binding }) => binding.name) : [];
-    },
-    (known) => names.every((name) => known.includes(name)),
-  );
+import { anEvent, dayMs, daysAgo, forManager, itemOf, standing, until, withStore } from './support.ts';
 
 describe('GET /auth/v1/standingaccess', () => {
   const server = forSuite(() => withStore());
@@ -292,12 +238,7 @@ describe('standing access without an audit', () => {
   const server = forSuite(() => startServer());
 
   it('is shown with unknown uses', async () => {
-    await server.kubernetes.apply(
-      auditors,
-      aBinding('auditor', { role: 'auditors', to: 'User:manager' }),
-      aBinding('explorer', { role: 'atrium-access-explorer', to: 'User:manager' }),
-      aBinding('root', { role: 'cluster-admin', to: 'User:carol' }),
-    );
+    await server.kubernetes.apply(...forManager, aBinding('root', { role: 'cluster-admin', to: 'User:carol' }));
     await until(server, 'root');
     expect((await itemOf(server, 'root'))?.use).to.deep.equal({ state: 'Unknown', reason: 'NoAudit' });
   });
