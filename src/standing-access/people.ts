@@ -7,7 +7,7 @@ import { type ExplorerContext, groupsOf } from '../explorer/rights.ts';
 export interface Holders {
   /** Names in Kubernetes, sorted. */
   readonly people: readonly string[];
-  /** False if the binding names a group whose members are not known, or a ServiceAccount. */
+  /** False if the binding names a group of which no member is known, or a ServiceAccount. */
   readonly isComplete: boolean;
 }
 
@@ -38,7 +38,8 @@ export function holdersOf({ subjects }: RoleBinding, members: Members): Holders 
   for (const { kind, name } of subjects) {
     if (kind === 'User') people.add(name);
     const ofGroup = kind === 'Group' ? members.get(name) : undefined;
-    if (kind !== 'User' && ofGroup === undefined) isComplete = false;
+    // Certificates and tokens of other issuers name groups that no User record has.
+    if (kind !== 'User' && !ofGroup?.length) isComplete = false;
     for (const member of ofGroup ?? []) people.add(member);
   }
   return { people: [...people].sort(), isComplete };

@@ -66,7 +66,8 @@ const unknownReasons = {
   RoleHidden: 'the caller may not get the role',
   RoleMissing: 'the role does not exist',
   NotRecorded: 'the role allows nothing that the audit records, such as reads alone',
-  MembersUnknown: 'the caller may not know the members of a group, or it is one of the cluster, or a ServiceAccount',
+  MembersUnknown:
+    'the binding names a ServiceAccount, a group of the cluster or one that no User record has, or the caller may not know the members of a group',
   TooManyPeople: 'the binding has more than 50 people, and the newest events have no use',
   TooManyEvents: 'one answer does not look at all events of the people',
 } as const;

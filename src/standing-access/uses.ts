@@ -73,7 +73,9 @@ export class Uses {
     if (!hasRole) return unknown('RoleMissing');
     const created = binding.creationTimestamp === undefined ? undefined : Date.parse(binding.creationTimestamp);
     const since = Math.max(this.#options.from, created ?? 0);
-    const { seen, isWhole } = await this.#seen(people, { binding, rules, since });
+    const right = { binding, rules, since };
+    const { seen: seenKnown, isWhole } = await this.#seen(people, right);
+    const seen = isComplete ? seenKnown : newestOfEach([...seenKnown, ...(await this.#seenByName(right))]);
     const isAudited = auditedSince !== undefined && auditedSince <= since;
     const last = seen.toSorted((one, other) => (one.requestReceivedTimestamp < other.requestReceivedTimestamp ? 1 : -1))[0];
     if (last !== undefined) {
@@ -104,6 +106,14 @@ export class Uses {
       if (people.has(user) && !newest.has(user) && this.#isUse(event, user, right)) newest.set(user, event);
     }
     return { seen: [...newest.values()], isWhole: page !== undefined && page.last === undefined };
+  }
+
+  /** Looks for users who are not known to hold the binding: the API server names the binding that allowed a request. */
+  async #seenByName(right: Right): Promise<AuditEvent[]> {
+    const page = await this.#ask({ ...this.#conditionsOf(right), source: 'kube-apiserver' }, eventsOfMany);
+    return (page?.events ?? []).filter(
+      (event) => isAllowedBy(event, right.binding) && this.#isUse(event, event.user?.username ?? '', right),
+    );
   }
 
   async #lastUse(user: string, right: Right): Promise<LastUse> {
@@ -178,6 +188,23 @@ const shown = ({ auditID, verb, objectRef, requestReceivedTimestamp, user }: Aud
   ...{ auditID, verb, objectRef, requestReceivedTimestamp },
   user: user?.username ?? '',
 });
+
+/** Reports whether the API server has allowed a request by a binding. It names the first of all that do. */
+function isAllowedBy({ annotations }: AuditEvent, { kind, name, namespace }: RoleBinding): boolean {
+  const place = JSON.stringify(namespace === '' ? name : `${name}/${namespace}`);
+  return annotations?.['authorization.k8s.io/reason']?.startsWith(`RBAC: allowed by ${kind} ${place} of `) === true;
+}
+
+/** Returns the newest event of each user. */
+function newestOfEach(events: readonly AuditEvent[]): AuditEvent[] {
+  const newest = new Map<string, AuditEvent>();
+  for (const event of events) {
+    const user = event.user?.username ?? '';
+    const known = newest.get(user);
+    if (known === undefined || known.requestReceivedTimestamp < event.requestReceivedTimestamp) newest.set(user, event);
+  }
+  return [...newest.values()];
+}
 
 /** Reports whether the audit records a request that the rule allows. */
 const isRecorded = ({ verbs, resources }: PolicyRule): boolean =>
