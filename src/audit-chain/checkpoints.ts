@@ -47,6 +47,8 @@ export class Checkpoints {
       help: 'Checkpoints of the audit by outcome (signed, failed, refused: the store contradicts a kept one).',
       labelNames: ['outcome'],
     });
+    // The counter begins at 0, so that `increase()` sees the first refusal.
+    for (const outcome of ['signed', 'failed', 'refused']) this.#made.inc({ outcome }, 0);
   }
 
   start(): void {

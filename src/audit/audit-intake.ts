@@ -58,6 +58,7 @@ export class AuditIntake {
   readonly #isRequired: boolean;
   readonly #log: Logger;
   readonly #lost;
+  readonly #refused;
   #lostCount = 0;
   #lastLost: Date | undefined;
   #isTaken = false;
@@ -79,6 +80,13 @@ export class AuditIntake {
     metrics.read({ name: 'atrium_audit_spool_bytes', help: 'Bytes of the audit events in the spool of this replica.' }, () => [
       [{}, this.#spool?.bytes ?? 0],
     ]);
+    metrics.read({ name: 'atrium_audit_spool_failing', help: '1 while the spool of this replica takes no events, else 0.' }, () => [
+      [{}, this.#spool?.failure === undefined ? 0 : 1],
+    ]);
+    this.#refused = metrics.counter({
+      name: 'atrium_audit_writes_refused_total',
+      help: 'Writes that were refused because events are required and theirs could not be kept.',
+    });
     this.#lost = metrics.counter({
       name: 'atrium_audit_events_lost_total',
       help: 'Audit events that neither store nor spool could take. With a spool the number survives a restart of the container.',
@@ -116,6 +124,7 @@ export class AuditIntake {
     this.#tellSpool();
     if (isKept) return;
     this.end(event.auditID);
+    this.#refused.inc();
     throw eventNotKept();
   }
 

@@ -42,6 +42,12 @@ describe('checkpoints of the audit', () => {
     return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
   };
   const check = async () => /^\[.\]auditCheckpoints .*$/m.exec(await (await fetch(`${service.metricsURL}/readyz?verbose`)).text())?.[0];
+  /** Returns the count of the alert `AtriumAuditContradicted`; undefined without one. */
+  const refused = async () => {
+    const metrics = await (await fetch(`${service.metricsURL}/metrics`)).text();
+    const [, count] = /^atrium_audit_checkpoints_total\{outcome="refused"\} (\d+)$/m.exec(metrics) ?? [];
+    return count === undefined ? undefined : Number(count);
+  };
   const lease = `/apis/coordination.k8s.io/v1/namespaces/${serviceNamespace}/leases/atrium-audit`;
 
   it('are signed for new events, and verify the lines of the whole audit', async () => {
@@ -101,7 +107,8 @@ describe('checkpoints of the audit', () => {
     expect(JSON.stringify(newer.keys)).not.to.include('"d"');
   });
 
-  it('are refused to a database that was rolled back, and the check and the log tell it', async () => {
+  it('are refused to a database that was rolled back, and the check, the log and the metric of an alert tell it', async () => {
+    expect(await refused()).to.equal(0);
     await service.stopStore();
     await copyFile(service.databaseFile, `${service.databaseFile}.old`);
     await service.startStore();
@@ -119,6 +126,7 @@ describe('checkpoints of the audit', () => {
     expect(await eventually(check, (line) => line?.includes('another one') === true)).to.include(other);
     expect((await list()).items.at(-1)).to.include({ sequence: 6 });
     expect(service.logLines.some((line) => line.includes('"level":"error"') && line.includes(missing))).to.equal(true);
+    expect(await refused()).to.be.greaterThan(0);
   });
 
   it('are refused once the kept ones were rolled back', async () => {

@@ -33,6 +33,8 @@ describe('an installation that requires audit events', () => {
     };
   });
   const write = (name: string) => installation.request(configMaps, { method: 'POST', as: 'admin', body: aConfigMap(name) });
+  const metric = async (name: string) =>
+    new RegExp(`^${name} (.*)$`, 'm').exec(await (await fetch(`${installation.metricsURL}/metrics`)).text())?.[1];
   const check = async () =>
     /^\[.\]auditSpool .*$/m.exec(await (await fetch(`${installation.metricsURL}/readyz?verbose`)).text())?.[0] ?? '';
 
@@ -44,6 +46,7 @@ describe('an installation that requires audit events', () => {
     expect(status).to.include({ kind: 'Status', reason: 'ServiceUnavailable' });
     expect(status.details.causes.map(({ reason }) => reason)).to.deep.equal(['AuditNotAvailable']);
     expect((await installation.request(`${configMaps}/refused`, { as: 'admin' })).status).to.equal(404);
+    expect([await metric('atrium_audit_spool_failing'), await metric('atrium_audit_writes_refused_total')]).to.deep.equal(['1', '1']);
     expect(await check()).to.match(/^\[-\]auditSpool failed \(not critical\): the spool E[A-Z]+: .*; writes are refused$/);
   });
 
@@ -74,7 +77,7 @@ describe('an installation that requires audit events', () => {
       (code) => code !== 503,
     );
     expect(status).to.equal(201);
-    expect(await check()).to.equal('[+]auditSpool ok');
+    expect([await check(), await metric('atrium_audit_spool_failing')]).to.deep.equal(['[+]auditSpool ok', '0']);
     const files = (await readdir(installation.spool)).filter((name) => name.endsWith('.jsonl'));
     const texts = await Promise.all(files.map((name) => readFile(join(installation.spool, name), 'utf8')));
     expect(texts.join('')).to.match(/"intent":.*"resource":"configmaps"/);

@@ -12,6 +12,13 @@ import { one, render } from './chart.ts';
 
 const password = 'correct horse battery staple';
 
+/** Metrics that tell of a failure of the audit. */
+const auditFailures = [
+  ...['atrium_audit_checkpoints_total', 'atrium_audit_events_lost_total', 'atrium_audit_events_waiting', 'atrium_audit_spool_failing'],
+  ...['atrium_audit_store_bytes', 'atrium_audit_store_exported_total', 'atrium_audit_writes_refused_total'],
+  'atrium_recordings_lost_bytes_total',
+];
+
 const dashboard = z.object({
   title: z.string(),
   panels: z.array(z.looseObject({ title: z.string(), targets: z.array(z.looseObject({ expr: z.string() })).min(1) })).min(10),
@@ -44,7 +51,12 @@ describe('monitoring of the chart', () => {
 
   /** Service and audit store, which have further metrics together. */
   const audited = forSuite(async () => {
-    const service = await withAuditStore({}, { recordings: { s3: { endpoint: 'http://127.0.0.1:1', bucket: 'recordings' } } });
+    const service = await withAuditStore(
+      {},
+      {
+        ...{ recordings: { s3: { endpoint: 'http://127.0.0.1:1', bucket: 'recordings' } }, otlp: { endpoint: 'http://127.0.0.1:1' } },
+      },
+    );
     await service.startStore();
     return service;
   });
@@ -70,7 +82,9 @@ describe('monitoring of the chart', () => {
     const further = [audited.metricsURL, audited.storeMetricsURL()].map(async (url) =>
       exposed(await (await fetch(`${url}/metrics`)).text()),
     );
-    expect([...exposed(), ...(await Promise.all(further)).flat()]).to.include.members(await promcheck('rules', stringify(spec)));
+    const watched = await promcheck('rules', stringify(spec));
+    expect([...exposed(), ...(await Promise.all(further)).flat()]).to.include.members(watched);
+    expect(watched).to.include.members(auditFailures);
   });
 
   it('has a dashboard for Grafana, of metrics that exist', async () => {
