@@ -7,6 +7,7 @@ import { connectionOf, runningSubresources } from '@atrium/kubernetes/opened-con
 import { isTrue } from '@atrium/kubernetes/request-target.ts';
 import { localCluster } from '@atrium/objects/object-schemas.ts';
 import { z } from 'zod';
+import { storedUser } from '../audit/stored-event.ts';
 
 const maxTextLength = 512;
 const maxAddresses = 4;
@@ -21,7 +22,7 @@ const event = z.object({
   stage: z.string(),
   requestURI: z.string(),
   verb: text(),
-  user: z.object({ username: text().optional(), uid: text().optional() }).prefault({}),
+  user: z.object({ username: text().optional(), uid: text().default(''), groups: z.array(text()).default([]) }).prefault({}),
   impersonatedUser: z.object({ username: text().optional() }).optional(),
   sourceIPs: z.array(text()).default([]),
   userAgent: text().optional(),
@@ -98,7 +99,7 @@ function storedEvent(received: ReceivedEvent): ApiServerEvent {
   const kept: AuditEvent = {
     auditID: hash('sha256', JSON.stringify(identity)).slice(0, 32),
     ...{ cluster: localCluster, source: 'kube-apiserver', verb },
-    ...(user.username && { user: { username: user.username, ...(user.uid && { uid: user.uid }) } }),
+    ...(user.username && { user: storedUser({ name: user.username, uid: user.uid, groups: user.groups }) }),
     ...(impersonatedUser?.username && { impersonatedUser: { username: impersonatedUser.username } }),
     sourceIPs: received.sourceIPs.slice(0, maxAddresses),
     ...(received.userAgent && { userAgent: received.userAgent }),

@@ -13,7 +13,7 @@ const configMaps = '/api/kubernetes/api/v1/namespaces/default/configmaps';
 const anEvent = (auditID: string, parts: object = {}) => ({
   ...{ kind: 'Event', apiVersion: 'audit.k8s.io/v1', level: 'RequestResponse', auditID, stage: 'ResponseComplete', verb: 'patch' },
   requestURI: '/api/v1/namespaces/default/secrets/db?fieldManager=kubectl',
-  user: { username: 'noa', uid: 'u-noa', groups: ['system:authenticated'], extra: { scopes: ['a'] } },
+  user: { username: 'noa', uid: 'u-noa', groups: ['system:authenticated', 'sre'], extra: { scopes: ['a'] } },
   ...{ sourceIPs: ['192.0.2.9'], userAgent: 'kubectl/v1.36.0' },
   objectRef: { resource: 'secrets', namespace: 'default', name: 'db', apiVersion: 'v1' },
   responseStatus: { metadata: {}, code: 200 },
@@ -54,7 +54,7 @@ describe('the audit webhook of kube-apiserver', () => {
     const { auditID, ...told } = event ?? expect.fail('no event');
     expect(auditID).to.match(/^[0-9a-f]{32}$/);
     expect(told).to.deep.equal({
-      ...{ cluster: 'local', source: 'kube-apiserver', verb: 'patch', user: { username: 'noa', uid: 'u-noa' } },
+      ...{ cluster: 'local', source: 'kube-apiserver', verb: 'patch', user: { username: 'noa', uid: 'u-noa', groups: ['sre'] } },
       ...{ sourceIPs: ['192.0.2.9'], userAgent: 'kubectl/v1.36.0' },
       objectRef: { apiGroup: '', resource: 'secrets', namespace: 'default', name: 'db' },
       ...{ requestReceivedTimestamp: '2026-11-29T10:00:00.123Z', milliseconds: 12, outcome: 'success', responseStatus: { code: 200 } },
@@ -162,6 +162,15 @@ describe('the audit webhook of kube-apiserver', () => {
     ]);
     const kept = (await list('resource=leases&limit=50')).map(({ requestID }) => requestID).toSorted();
     expect(kept).to.deep.equal(['checkpoints', 'created', 'deleted', 'forged', 'k3s', 'node-patch', 'others', 'person', 'refused']);
+  });
+
+  it('keeps the groups of a user, and finds the event by one of them', async () => {
+    const groups = ['system:masters', 'ops\0', ...Array.from({ length: 2_000 }, (_, index) => `team-${index}`)];
+    await send([anEvent('grouped', { user: { username: 'root', uid: 'u-root', groups } })]);
+    const [event, ...others] = await list('source=kube-apiserver&actor=root&actorGroup=system:masters');
+    expect(others).to.deep.equal([]);
+    expect(event?.user).to.deep.include({ username: 'root', uid: 'u-root' });
+    expect(event?.user?.groups).to.include('system:masters');
   });
 
   it('keeps a request through the door as one event', async () => {

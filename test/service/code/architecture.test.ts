@@ -8,7 +8,7 @@ const allowed: ImportTable = {
   'rights.ts': { values: ['kubernetes', 'config'] },
   'sweep.ts': { values: ['base.ts', 'access-requests', 'bindings', 'config'], types: ['kubernetes'] },
   'audit-store.ts': { values: ['store-server', 'audit-store', 'config'], types: ['kubernetes'] },
-  'store-server': { values: ['meta', 'audit-chain', 'audit-store', 'kubernetes', 'http', 'objects'], types: ['config'] },
+  'store-server': { values: ['meta', 'audit-chain', 'audit-store', 'audit', 'kubernetes', 'http', 'objects'], types: ['config'] },
   'create-admin.ts': { values: ['users', 'keys', 'kubernetes', 'http', 'config', 'objects'] },
   'sandbox.ts': { values: ['app.ts', 'users', 'audit-store', 'demo', 'embedded-cluster', 'http', 'config'], types: ['base.ts'] },
   'app.ts': { values: ['features.ts', 'meta', 'audit', 'http', 'config'], types: ['base.ts', 'services.ts', 'kubernetes'] },
