@@ -61,7 +61,7 @@ export async function begin(
   signal: AbortSignal,
   origin: Partial<ReturnType<typeof auditCaller>> = {},
 ): Promise<RequestRow | 'conflict'> {
-  const written = await transition(context, row, firstStatus(context, row), signal);
+  const written = await transition(context, row, firstStatus(context, row), signal, row.spec?.breakGlass);
   // A request whose replica was killed long ago gives no access.
   if (written === 'conflict' || written.spec?.breakGlass !== true || timeLapseOf(context, written)) return written;
   const { name, uid, spec } = written;

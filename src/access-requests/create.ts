@@ -146,7 +146,7 @@ export class RequestCreator {
     const name = `areq-${randomBytes(8).toString('hex')}`;
     const object = { apiVersion: accessApiVersion, kind: 'AccessRequest', metadata: { name }, spec };
     try {
-      const stored = await requestsOf(this.#context).create(object, { isStrict: true, isDryRun, signal });
+      const stored = await requestsOf(this.#context).create(object, { isStrict: true, isDryRun, signal, isAudited: !isDryRun });
       if (stored !== 'conflict') return stored;
       throw alreadyExists({ ...accessRequestResource }, name);
     } catch (error) {

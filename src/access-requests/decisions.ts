@@ -63,7 +63,7 @@ export async function decide(
     if (policy.requireStepUp) requireStepUp(caller, services.config.login.stepUp, services.now());
     requireRecentLogin('accessDecisions', caller, services.config.login.stepUp, services.now());
     const made = { by: caller.identity.name, record: account.name, isVoid: false, time: timestamp(services.now()), ...body };
-    const written = await transition(context, row, statusWith(context, row, made, policy), signal);
+    const written = await transition(context, row, statusWith(context, row, made, policy), signal, true);
     return written === 'conflict' ? written : { row: await grantAccess(context, written, signal), isNew: true };
   };
   return changeVisible(context, { name, caller, account }, addDecision, signal);
@@ -142,7 +142,7 @@ export async function endRequest(
     const status = over
       ? finalStatus(over.phase, over, now)
       : { ...finalOf(row, account), ended: timestamp(now), endedBy: caller.identity.name };
-    const written = await transition(context, row, status, signal);
+    const written = await transition(context, row, status, signal, true);
     if (written === 'conflict') return written;
     onEnded(written);
     await removeAccess(context, written, signal);
@@ -184,7 +184,7 @@ export async function reviewRequest(
     await requireReviewer(context, row, caller, account, signal);
     if (!isUnreviewed(row)) throw notReviewable(row);
     const made = { by: caller.identity.name, record: account.name, time: timestamp(services.now()) };
-    return transition(context, row, { review: { ...made, ...(comment !== undefined && { comment }) } }, signal);
+    return transition(context, row, { review: { ...made, ...(comment !== undefined && { comment }) } }, signal, true);
   };
   return changeVisible(context, { name, caller, account }, review, signal);
 }

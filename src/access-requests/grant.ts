@@ -47,7 +47,7 @@ export async function activate(context: AccessContext, row: RequestRow, signal: 
   if (!(await createBinding(context, row, spec, signal)))
     return lapse(context, row, { reason: 'NameTaken', message: 'another UserBinding has the name of the one of this request' }, signal);
   const phase = row.begin > services.now().getTime() ? 'Scheduled' : 'Active';
-  const written = await transition(context, row, { phase, binding: bindingNameOf(row) }, signal);
+  const written = await transition(context, row, { phase, binding: bindingNameOf(row) }, signal, true);
   if (written !== 'conflict') recordGrant(context, written, spec);
   return written;
 }

@@ -33,6 +33,7 @@ export async function readRequest(context: AccessContext, name: string, signal: 
 /**
  * Writes the status of a request, unless it was changed since it was read. Replicas and requests race here, and one wins.
  *
+ * @param isAudited true if an audit event of the same request tells the write
  * @returns the request as it is now; 'conflict' if it was changed or deleted
  * @throws StatusError 503, 504
  */
@@ -41,8 +42,9 @@ export async function transition(
   { name, resourceVersion }: Pick<RequestRow, 'name' | 'resourceVersion'>,
   status: Transition,
   signal: AbortSignal,
+  isAudited = false,
 ): Promise<RequestRow | 'conflict'> {
-  const written = await requestsOf(context).patchStatus(name, { metadata: { resourceVersion }, status }, { signal });
+  const written = await requestsOf(context).patchStatus(name, { metadata: { resourceVersion }, status }, { signal, isAudited });
   if (written === 'conflict' || written === 'gone') return 'conflict';
   await context.requests.cache.waitForWrite(written.metadata.resourceVersion, signal);
   return requestRow(written);

@@ -34,6 +34,11 @@ type DeclaredEvent = FieldsWithRights & {
   readonly when: string;
   /** Verb, resource and subresource by which the audit store knows it; missing for what the event of a request tells. */
   readonly action?: AuditAction;
+  /**
+   * Verb, resource and subresource of the one write at the API server that is the effect, where they differ from `action`. The store keeps
+   * one event of both.
+   */
+  readonly write?: AuditAction;
   /** True if the event is also written as an Event of the cluster on the user record that is its target. */
   readonly isEvent?: true;
 };
@@ -168,6 +173,7 @@ export const auditEvents = {
   },
   LinksEnded: {
     action: 'deletecollection users/links',
+    write: 'patch users/status',
     when: 'A caller revokes all one-time links of a user.',
     fields: byCaller,
     rights: ['delete users/links', 'update users/password'],
@@ -224,6 +230,7 @@ export const auditEvents = {
   GroupDeleted: { action: 'delete groups', when: 'A caller deletes a group.', fields: byCaller, rights: ['delete groups'] },
   GroupMembersChanged: {
     action: 'update groups/members',
+    write: 'patch groups',
     when: 'Members are added to a group or removed from it.',
     fields: [...byCaller, 'members'],
     rights: ['patch groups'],
@@ -248,12 +255,14 @@ export const auditEvents = {
   },
   AccessDecided: {
     action: 'update accessrequests/approval',
+    write: 'patch accessrequests/status',
     when: 'An approver decides on a request (`Approved`, `Denied`).',
     fields: [...byUser, 'code', 'access'],
     rights: [],
   },
   AccessGranted: {
     action: 'update accessrequests/status',
+    write: 'patch accessrequests/status',
     when: 'The service creates the UserBinding of an approved request.',
     fields: ['target', 'access'],
   },
@@ -265,24 +274,28 @@ export const auditEvents = {
   },
   AccessEnded: {
     action: 'update accessrequests/status',
+    write: 'patch accessrequests/status',
     when: 'A request or its access ends. `actor` is missing if the service ends it; `reason` is that of the status.',
     fields: [...byUser, 'code', 'access'],
     rights: ['delete userbindings'],
   },
   BreakGlassUsed: {
     action: 'update accessrequests/status',
+    write: 'patch accessrequests/status',
     when: 'A user gets a role without the approvals of the policy. `actor` is missing if the replica stopped in between.',
     fields: ['actor', 'target', 'access'],
     rights: [],
   },
   BreakGlassReviewed: {
     action: 'update accessrequests/review',
+    write: 'patch accessrequests/status',
     when: 'An approver reviews break-glass.',
     fields: [...byCaller, 'access'],
     rights: [],
   },
   BindingReviewed: {
     action: 'update bindingreviews/answers',
+    write: 'patch bindingreviews/status',
     when: 'An owner keeps (`Kept`), shortens (`Shortened`) or ends (`Ended`) a binding of a review, or the service ends it (`Unanswered`), without `actor`.',
     fields: [...byUser, 'code', 'binding'],
     rights: 'review',
@@ -341,6 +354,7 @@ export const auditEvents = {
   },
   ChangeProposalRejected: {
     action: 'update changeproposals/rejection',
+    write: 'patch changeproposals/status',
     when: 'A user rejects a change that an agent proposed.',
     fields: [...byCaller, 'agent'],
     rights: [],

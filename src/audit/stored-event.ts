@@ -35,14 +35,15 @@ function bodyOf(
 /** Returns the event as the audit store keeps it; undefined for an event that the store gets from another place. */
 function storedEvent(event: AuditEvent, { time, traceID }: Occasion): StoredEvent | undefined {
   const { audit, actor, outcome, code, reason, issuer, source, userAgent, requestId } = event;
-  const { action }: { readonly when: string; readonly action?: AuditAction } = auditEvents[audit];
+  const { action, write: effect }: { readonly when: string; readonly action?: AuditAction; readonly write?: AuditAction } =
+    auditEvents[audit];
   if (action === undefined) return undefined;
   const [verb = '', path = ''] = action.split(' ');
   const { write } = event;
   const isGrant = grants.includes(audit) && outcome === 'success';
   const [resource = '', subresource] = path.split('/');
   return {
-    auditID: idOf(event, write ? `${write.verb} ${write.resource}` : action),
+    ...idOf(event, effect, action),
     cluster: localCluster,
     source: 'service',
     event: audit,
@@ -83,10 +84,17 @@ const placeOf = ({ namespace, target }: AuditEvent): Partial<StoredEvent['object
   ...(target?.name && { name: target.name }),
 });
 
-/** Returns the id with which the API server got the write of the event, or a new one. */
-function idOf({ target, write, outcome }: AuditEvent, action: AuditAction): string {
+/** Returns the id with which the API server got the write of the event, and the write if it differs from the action; otherwise a new id. */
+function idOf(
+  { target, write, outcome }: AuditEvent,
+  effect: AuditAction | undefined,
+  action: AuditAction,
+): Pick<StoredEvent, 'auditID' | 'write'> {
   const name = write?.name ?? target?.name;
-  return (name !== undefined && outcome === 'success' ? takeWriteID(action, name) : undefined) ?? randomUUID();
+  const call = write ? `${write.verb} ${write.resource}` : (effect ?? action);
+  const id = name !== undefined && outcome === 'success' ? takeWriteID(call, name) : undefined;
+  if (id === undefined) return { auditID: randomUUID() };
+  return { auditID: id, ...(write === undefined && effect !== undefined && { write: effect }) };
 }
 
 const writtenObject = ({ apiGroup, resource, namespace, name }: NonNullable<AuditEvent['write']>): StoredEvent['objectRef'] => ({

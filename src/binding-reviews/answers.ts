@@ -166,7 +166,9 @@ async function addAnswer(
       throw conflict(bindingReviewResource, name, 'another round of the review has begun');
     const isEnding = row.status.answers?.some((other) => other.version === answer.version && other.by === undefined);
     if (answer.decision === 'Kept' && isEnding) throw refused(row, 'the time for answers is over, and the service ends the binding');
-    const written = await writeReview(context, row, { answers: withAnswer(row.status.answers ?? [], answer) }, signal);
+    // The event of another answer tells what it did to the binding.
+    const options = { signal, isAudited: answer.decision === 'Kept' };
+    const written = await writeReview(context, row, { answers: withAnswer(row.status.answers ?? [], answer) }, options);
     return written === 'conflict' ? undefined : written;
   };
   const written = await retryOnConflict(attempt, signal, bounds);

@@ -70,7 +70,7 @@ class ReviewTerm implements Term, Source {
     const times = { openedAt: timestamp(new Date(now)), dueAt: timestamp(new Date(now + answerSeconds * 1000)) };
     const status = { phase: 'Open' as const, round: (row.status.round ?? 0) + 1, ...times, reminders: 0, answers: [] };
     // The write wakes the controller up again.
-    return (await writeReview(this.#context, row, status, signal)) === 'conflict' ? 'again' : 'done';
+    return (await writeReview(this.#context, row, status, { signal })) === 'conflict' ? 'again' : 'done';
   }
 
   async #continue(row: ReviewRow, signal: AbortSignal): Promise<Outcome> {
@@ -90,7 +90,7 @@ class ReviewTerm implements Term, Source {
     };
     const changes = changedStatus(row.status, wanted);
     // A reminder is written down before it is sent, so that no owner gets it twice.
-    if (changes !== undefined && (await writeReview(this.#context, row, changes, signal)) === 'conflict') return 'again';
+    if (changes !== undefined && (await writeReview(this.#context, row, changes, { signal })) === 'conflict') return 'again';
     if (reminders > (row.status.reminders ?? 0) && open > 0) await this.#remind(row, open, signal);
     return { requeueAfterMs: Math.max(1, Math.min(lookMs, nextTime(row, reminders) - this.#now())) };
   }
@@ -101,7 +101,7 @@ class ReviewTerm implements Term, Source {
     const time = timestamp(services.now());
     const answers = due.map(({ binding: { name }, version }): Answer => ({ name, version, decision: 'Ended', time }));
     const claim = { answers: answers.reduce(withAnswer, row.status.answers ?? []) };
-    if ((await writeReview(this.#context, row, claim, signal)) === 'conflict') return 'again';
+    if ((await writeReview(this.#context, row, claim, { signal })) === 'conflict') return 'again';
     const target = { name: row.name, uid: row.uid };
     for (const { binding } of due) {
       const owner = this.#endableOwner(row, binding);

@@ -1,4 +1,4 @@
-import { ServiceResource } from '@atrium/kubernetes/resource-client.ts';
+import { ServiceResource, type WriteOptions } from '@atrium/kubernetes/resource-client.ts';
 import type { ReviewContext } from './context.ts';
 import { bindingReviewKind, type ReviewRow, type ReviewStatus, reviewRow } from './review.ts';
 
@@ -20,10 +20,10 @@ export async function writeReview(
   context: ReviewContext,
   { name, resourceVersion }: ReviewRow,
   status: Partial<ReviewStatus>,
-  signal: AbortSignal,
+  options: Pick<WriteOptions, 'signal' | 'isAudited'>,
 ): Promise<ReviewRow | 'conflict'> {
-  const written = await reviewsOf(context).patchStatus(name, { metadata: { resourceVersion }, status }, { signal });
+  const written = await reviewsOf(context).patchStatus(name, { metadata: { resourceVersion }, status }, options);
   if (written === 'conflict' || written === 'gone') return 'conflict';
-  await context.reviews.cache.waitForWrite(written.metadata.resourceVersion, signal);
+  await context.reviews.cache.waitForWrite(written.metadata.resourceVersion, options.signal);
   return reviewRow(written);
 }

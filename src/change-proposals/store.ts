@@ -84,7 +84,8 @@ export class ProposalStore {
   /** Notes what the user has decided. @throws StatusError 503, 504 */
   async decide({ name }: Proposal, phase: 'Confirmed' | 'Rejected', signal: AbortSignal): Promise<void> {
     const decidedTime = timestamp(this.#services.now());
-    await this.#objects.patchStatus(name, { status: { phase, decidedTime } }, { signal });
+    // The event of a confirmation tells the change itself.
+    await this.#objects.patchStatus(name, { status: { phase, decidedTime } }, { signal, isAudited: phase === 'Rejected' });
   }
 
   /** Deletes proposals some time after their end. */

@@ -297,7 +297,7 @@ export class StandardWrites<New, Patch extends Patched> implements Deleter {
   }
 
   async #patchAsService(name: string, change: object, options: WriteOptions): Promise<KubernetesObject> {
-    const written = await this.#asService().patch(name, change, options);
+    const written = await this.#asService().patch(name, change, { ...options, isAudited: !options.isDryRun });
     if (written === 'gone') throw notFound(this.#kind.type, name);
     if (written === 'conflict') throw this.#modified(name);
     return written;

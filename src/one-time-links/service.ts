@@ -89,7 +89,8 @@ export class LinkService {
   async end(name: string, caller: Caller, signal: AbortSignal): Promise<Account> {
     const account = await this.#require(name, 'delete', caller, signal);
     const state = await this.#stateOf(account);
-    await new UserStatusWriter(this.#services).patch(account, { linksNotBefore: linksEndAt(state, this.#services.now()) });
+    const status = new UserStatusWriter(this.#services, { isAudited: true });
+    await status.patch(account, { linksNotBefore: linksEndAt(state, this.#services.now()) });
     return account;
   }
 

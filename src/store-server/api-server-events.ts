@@ -1,7 +1,7 @@
 /** Events of a kube-apiserver (audit.k8s.io/v1) as the store keeps them. */
 import { hash } from 'node:crypto';
 import type { AuditEvent } from '@atrium/audit-store/event.ts';
-import type { ApiServerEvent } from '@atrium/audit-store/store.ts';
+import { type ApiServerEvent, ownWriteMark } from '@atrium/audit-store/store.ts';
 import { doorIDOf } from '@atrium/kubernetes/audit-id.ts';
 import { connectionOf, runningSubresources } from '@atrium/kubernetes/opened-connection.ts';
 import { isTrue } from '@atrium/kubernetes/request-target.ts';
@@ -80,6 +80,18 @@ function isRenewal({
   const isLease = apiGroup === 'coordination.k8s.io' && resource === 'leases' && name !== checkpointLease;
   return isLease && verb === 'update' && componentUser.test(username) && (responseStatus?.code ?? 500) < 400;
 }
+
+/**
+ * Returns the event without the id of an event of the service, unless an account of the service made the request as itself: the users of
+ * both events differ then. A sender past the doors may choose any id.
+ */
+export const joinableBy =
+  (accounts: readonly string[]) =>
+  (told: ApiServerEvent): ApiServerEvent => {
+    const { user, impersonatedUser } = told.event;
+    const isByService = accounts.includes(user?.username ?? '') && impersonatedUser === undefined;
+    return isByService || !told.doorID?.startsWith(ownWriteMark) ? told : { event: told.event };
+  };
 
 /** Annotations of the authorizer. */
 const annotationNames = ['authorization.k8s.io/decision', 'authorization.k8s.io/reason'];

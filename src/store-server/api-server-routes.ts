@@ -8,7 +8,7 @@ import { readSecretFile } from '@atrium/http/secret-file.ts';
 import type { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { badRequest, unauthorized } from '@atrium/objects/status.ts';
 import { type BatchReader, eventsOf } from './api-server-batch.ts';
-import { eventList } from './api-server-events.ts';
+import { eventList, joinableBy } from './api-server-events.ts';
 
 /**
  * Bound of a batch: with the flags of docs/audit.md, a batch has four events of at most 8 MiB. The event of a write that succeeds has at
@@ -19,12 +19,14 @@ const maxBatchBytes = 33 * 1024 * 1024;
 interface IntakeOptions {
   /** File with the token of the API server, which is read for each batch. */
   tokenFile: string;
+  /** Service accounts of Atrium. */
+  accounts: readonly string[];
   reader: BatchReader;
   join(events: readonly ApiServerEvent[]): Promise<Joined>;
   metrics: Metrics;
 }
 
-export function apiServerOperation({ tokenFile, reader, join, metrics }: IntakeOptions): Operation {
+export function apiServerOperation({ tokenFile, accounts, reader, join, metrics }: IntakeOptions): Operation {
   const readBody = bodyBytesReader({ limit: maxBatchBytes, mediaTypes: ['application/json'] });
   const received = metrics.counter({
     name: 'atrium_audit_store_received_total',
@@ -52,7 +54,8 @@ export function apiServerOperation({ tokenFile, reader, join, metrics }: IntakeO
       if ('violations' in batch) throw badInput(batch.violations);
       received.inc({ outcome: 'ignored' }, batch.ignored);
       for (const part of batch.parts)
-        for (const [outcome, count] of Object.entries(await join(eventsOf(part)))) received.inc({ outcome }, count);
+        for (const [outcome, count] of Object.entries(await join(eventsOf(part).map(joinableBy(accounts)))))
+          received.inc({ outcome }, count);
       ctx.status = 204;
     },
   });

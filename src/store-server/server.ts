@@ -93,7 +93,8 @@ export class StoreServer {
     const operations = storeOperations(this.#store, callers);
     if (auditStore.apiServer !== undefined) {
       const reader = this.#batches;
-      operations.push(apiServerOperation({ ...auditStore.apiServer, reader, join: (events) => this.#store.join(events), metrics }));
+      const join: ReportedStore['join'] = (events) => this.#store.join(events);
+      operations.push(apiServerOperation({ ...auditStore.apiServer, accounts: auditStore.callers, reader, join, metrics }));
     }
     const chain = requestChain({ ...shared, operations });
     this.#public = new Listener(chain.listener, { ...listens, port: server.port, tls: server.tls });

@@ -33,11 +33,14 @@ export class UserStatusWriter {
   readonly #needs: StatusNeeds;
   readonly #records: UserRecords;
   readonly #users: ServiceResource;
+  readonly #isAudited: boolean;
 
-  constructor({ client, now, config }: StatusNeeds) {
+  /** @param isAudited true if an audit event of the same request tells the writes */
+  constructor({ client, now, config }: StatusNeeds, { isAudited = false } = {}) {
     this.#needs = { client, now, config };
     this.#records = new UserRecords(client);
     this.#users = new ServiceResource(client, userKind);
+    this.#isAudited = isAudited;
   }
 
   /**
@@ -75,7 +78,7 @@ export class UserStatusWriter {
     const changed = { ...object, status: { ...partsOf(object).status, ...members } };
     const phase = phaseStatus(changed, this.#needs.now(), this.#needs.config.users.idleDays);
     const patch = { metadata: { resourceVersion }, status: { ...members, ...phase } };
-    const written = await this.#users.patchStatus(name, patch, { signal });
+    const written = await this.#users.patchStatus(name, patch, { signal, isAudited: this.#isAudited });
     return written === 'conflict' || written === 'gone' ? undefined : written;
   }
 }

@@ -114,6 +114,12 @@ export const auditEvent = z
       .object({ code: z.int() })
       .optional()
       .describe('HTTP status of the answer; 499: the caller left before its end. Missing for an action without an answer of its own.'),
+    write: z
+      .string()
+      .optional()
+      .describe(
+        'Verb, resource and subresource of the write at the API server that the event tells, too, where they differ from its own: `patch accessrequests/status`.',
+      ),
     reason: z
       .string()
       .optional()

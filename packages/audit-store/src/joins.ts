@@ -8,7 +8,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Kysely, Transaction } from 'kysely';
 import type { AuditEvent } from './event.ts';
 import { appendIn, type EventDatabase, knownIDs } from './queries.ts';
-import type { ApiServerEvent, Joined } from './store.ts';
+import { type ApiServerEvent, type Joined, ownWriteMark } from './store.ts';
 import { eventOf, stored, type Tables } from './tables.ts';
 
 /** Events in one statement. */
@@ -159,9 +159,13 @@ interface Door {
 /** Begin of the ids of events of the service whose write went to the API server with this id, as `sent-writes.ts` of `http` makes them. */
 const writeMark = 'write-';
 
+/** Reports whether an event of the service tells a write with its account. */
+const isOwnWrite = ({ source, auditID }: Pick<AuditEvent, 'source' | 'auditID'>): boolean =>
+  source === 'service' && auditID.startsWith(ownWriteMark);
+
 /** Reports whether an event stands for a request that the API server tells, too. */
-const isOfDoor = ({ source, auditID }: Pick<AuditEvent, 'source' | 'auditID'>): boolean =>
-  source === 'door' || (source === 'service' && auditID.startsWith(writeMark));
+const isOfDoor = (event: Pick<AuditEvent, 'source' | 'auditID'>): boolean =>
+  event.source === 'door' || (event.source === 'service' && event.auditID.startsWith(writeMark)) || isOwnWrite(event);
 
 /** Returns events of doors, and of writes of the service, by their ids. */
 async function doorsOf(db: Kysely<Tables>, events: readonly ApiServerEvent[]): Promise<Map<string, Door>> {
@@ -183,8 +187,8 @@ async function doorsOf(db: Kysely<Tables>, events: readonly ApiServerEvent[]): P
  * place: the API server knows better.
  */
 function isSameAct(door: AuditEvent, told: AuditEvent): boolean {
-  const [one, other] = [door, told].map(({ verb, objectRef: { apiGroup, resource, subresource }, outcome, dryRun }) => ({
-    ...{ verb, apiGroup, resource, outcome, subresource: subresource ?? '', dryRun: dryRun === true },
+  const [one, other] = [door, told].map((event) => ({
+    ...{ write: writeOf(event), apiGroup: event.objectRef.apiGroup, outcome: event.outcome, dryRun: event.dryRun === true },
   }));
   const isSame = isDeepStrictEqual(one, other) && isDeepStrictEqual(connectionOf(door), connectionOf(told));
   const isNamedSame = (['namespace', 'name'] as const).every((name) => {
@@ -193,8 +197,13 @@ function isSameAct(door: AuditEvent, told: AuditEvent): boolean {
     return a === b || a === '' || b === '';
   });
   const apart = Math.abs(Date.parse(door.requestReceivedTimestamp) - Date.parse(told.requestReceivedTimestamp));
-  return isSame && isNamedSame && userOf(door) === userOf(told) && apart <= maxApartMs;
+  // The user of an event of the service is the one for whom its account made the write.
+  return isSame && isNamedSame && (isOwnWrite(door) || userOf(door) === userOf(told)) && apart <= maxApartMs;
 }
+
+/** Returns verb, resource and subresource of the request at the API server. */
+const writeOf = ({ write, verb, objectRef: { resource, subresource } }: AuditEvent): string =>
+  write ?? `${verb} ${resource}${subresource ? `/${subresource}` : ''}`;
 
 /** Returns the user whose rights decided. */
 const userOf = ({ user, impersonatedUser }: AuditEvent) => impersonatedUser?.username ?? user?.username;

@@ -151,10 +151,16 @@ export interface AuditRetention {
   maxBytes?: number | undefined;
 }
 
+/** Begin of the ids of events of the service that tell a write with its account, as `sent-writes.ts` of `http` makes them. */
+export const ownWriteMark = 'own-write-';
+
 /** An event that an API server tells. */
 export interface ApiServerEvent {
   event: AuditEvent;
-  /** Id of the event of the door through which the request came; undefined for a request that came from elsewhere. */
+  /**
+   * Id of the event of the door through which the request came, or of the service; undefined for a request that came from elsewhere. An id
+   * that begins with `ownWriteMark` is given only to a request that the account of the service made as itself.
+   */
   doorID?: string | undefined;
 }
 

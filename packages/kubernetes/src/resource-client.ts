@@ -35,6 +35,8 @@ export interface WriteOptions {
   isStrict?: boolean;
   /** Allows a retry after a lost connection. */
   isRepeatable?: boolean;
+  /** True for a write with the account of the service that an audit event of the same request tells. */
+  isAudited?: boolean;
 }
 
 export interface ReadOptions {
@@ -86,9 +88,10 @@ abstract class ResourceClient {
 
   protected async post(
     object: NewObject,
-    { signal, isDryRun = false, isStrict = false, isRepeatable = false }: WriteOptions,
+    { signal, isDryRun = false, isStrict = false, isRepeatable = false, isAudited = false }: WriteOptions,
   ): Promise<KubernetesObject> {
-    const created = await this.call('POST', 'create', {}, signal, { query: writeQuery(isDryRun, isStrict), body: object, isRepeatable });
+    const call = { query: writeQuery(isDryRun, isStrict), body: object, isRepeatable, isAudited };
+    const created = await this.call('POST', 'create', {}, signal, call);
     // A dry run stores nothing, so that its object has no version.
     const metadata = isDryRun ? partsOf(created).metadata : undefined;
     return this.objectOf(metadata ? Object.assign({}, created, { metadata: { resourceVersion: '-', ...metadata } }) : created);
@@ -98,10 +101,10 @@ abstract class ResourceClient {
   protected async merge(
     target: ResourceTarget,
     change: object,
-    { signal, isDryRun = false, isRepeatable = false }: WriteOptions,
+    { signal, isDryRun = false, isRepeatable = false, isAudited = false }: WriteOptions,
   ): Promise<KubernetesObject> {
     const contentType = Array.isArray(change) ? 'application/json-patch+json' : 'application/merge-patch+json';
-    const call = { query: writeQuery(isDryRun), contentType, body: change, isRepeatable };
+    const call = { query: writeQuery(isDryRun), contentType, body: change, isRepeatable, isAudited };
     return this.objectOf(await this.call('PATCH', 'patch', target, signal, call));
   }
 

@@ -1,14 +1,15 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep, setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { reportPlaces } from '@atrium/http/limits/reports.ts';
-import { Semaphore } from '@atrium/http/limits/semaphore.ts';
-import { noteWrite } from '@atrium/http/sent-writes.ts';
+import { type RequestFlow, Semaphore } from '@atrium/http/limits/semaphore.ts';
+import { type SentWrite, sentWrites, writeMarks } from '@atrium/http/sent-writes.ts';
 import type { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { beginCall } from '@atrium/http/telemetry/tracing.ts';
 import { parseExact } from '@atrium/objects/json.ts';
 import { badRequest, StatusError, serviceUnavailable, timedOut, unknownPath } from '@atrium/objects/status.ts';
 import type { Logger } from 'pino';
 import { type Dispatcher, Pool } from 'undici';
-import { auditIDHeader } from './audit-id.ts';
+import { auditIDMark } from './audit-id.ts';
 import { callTimes } from './call-times.ts';
 import { ServerClock } from './clock.ts';
 import type { Connection } from './connection.ts';
@@ -72,6 +73,8 @@ export interface ApiCall {
    * is audited.
    */
   isWrite?: boolean;
+  /** True for a write with the account of the service that an audit event of the same request tells. */
+  isAudited?: boolean;
   /** Reads integers of the answer that a double cannot hold as BigInt. */
   keepsDigits?: boolean;
 }
@@ -219,11 +222,12 @@ export class Transport {
   /** Sends a call. @returns a success */
   async #open(pool: keyof Pools, call: ApiCall, credential: Credential, deadline: Deadline): Promise<UpstreamResponse> {
     const side = credential.isTheirs ? 'theirs' : 'ours';
-    const send = (isOfRequest = false) => {
+    const send = (request?: RequestFlow) => {
       // Work of the service itself ends with its signal.
-      const isKept = isOfRequest && call.isWrite === true;
+      const isKept = request !== undefined && call.isWrite === true;
       if (isKept) this.#writes.add(deadline);
-      return this.#send(this.#pools[side][pool], call, credential, { deadline, isKept });
+      const write = isKept ? notedWrite(request, call, credential) : undefined;
+      return this.#send(this.#pools[side][pool], call, credential, { deadline, isKept, write });
     };
     const response = pool === 'long' ? await send() : await this.#turns[side].hold(send, ({ body }) => body, deadline.signal);
     if (response.statusCode >= 200 && response.statusCode < 300) return response;
@@ -232,24 +236,25 @@ export class Transport {
     throw new UpstreamError(response.statusCode, response.headers, body);
   }
 
-  /** @param isKept true for a call that goes on although its caller leaves */
+  /**
+   * @param isKept true for a call that goes on although its caller leaves
+   * @param write the call as a write that an audit event may tell
+   */
   async #send(
     pool: Pool,
     call: ApiCall,
     credential: Credential,
-    { deadline, isKept }: { deadline: Deadline; isKept: boolean },
+    { deadline, isKept, write }: { deadline: Deadline; isKept: boolean; write: SentWrite | undefined },
   ): Promise<UpstreamResponse> {
     const options = this.#requestOptions(call, credential);
     const endTimer = this.#times.startTimer({ call: call.call });
     const outgoing = beginCall({ name: call.call, method: call.method, server: this.#host }, endTimer);
-    // The caller is the user of both events of the write. Others have no event of the same act.
-    const isOfCaller = credential.isTheirs || credential.impersonation !== undefined;
-    const auditID = isKept && isOfCaller ? noteWrite(call) : undefined;
-    const headers = { ...outgoing.headers, ...options.headers, ...(auditID !== undefined && auditIDHeader(auditID)) };
+    const headers = { ...outgoing.headers, ...options.headers, ...(write && { 'audit-id': `${auditIDMark}${write.id}` }) };
     const [sentAt, begunAt] = [performance.now(), this.#clock()];
     try {
       // undici notices an abort only on an established connection, which a silent server may never accept.
       const response = await deadline.limit(pool.request({ ...options, headers, signal: deadline.signal }), isKept);
+      if (write) write.isRefused = response.statusCode >= 300;
       this.serverClock.note(response.headers.date, sentAt);
       outgoing.end(response.statusCode);
       this.#reached();
@@ -304,6 +309,17 @@ export class Transport {
       ...(call.body !== undefined && { body: JSON.stringify(call.body) }),
     };
   }
+}
+
+/** Notes a write that an audit event of the request may tell. Returns undefined for another write. */
+function notedWrite(request: RequestFlow, { call, path, isAudited }: ApiCall, credential: Credential): SentWrite | undefined {
+  const isOfCaller = credential.isTheirs === true || credential.impersonation !== undefined;
+  if (!isOfCaller && !isAudited) return undefined;
+  const write = { call, path, id: `${isOfCaller ? writeMarks.caller : writeMarks.service}${randomUUID()}` };
+  const writes = sentWrites.get(request) ?? [];
+  sentWrites.set(request, writes);
+  writes.push(write);
+  return write;
 }
 
 /** Bytes that are allowed in a request line after the `?`. */

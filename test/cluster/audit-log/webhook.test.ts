@@ -4,9 +4,14 @@ import { request } from 'node:https';
 import { DatabaseSync } from 'node:sqlite';
 import { expect } from 'chai';
 import { auditEventList } from '../../../src/activity/schema.ts';
+import { aliceAsksBob } from '../../service/access-requests/support.ts';
 import { withAuditStore } from '../../service/audit-store/installation.ts';
+import { applyKnown } from '../../service/bindings/support.ts';
+import { aGroup } from '../../service/groups/support.ts';
+import { nameOf } from '../../service/users/a-user.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
+import { clusterRoleBinding } from '../../support/grants.ts';
 import { auditWebhookFlags } from '../authentication-config.ts';
 import { AuditLog } from './audit-log.ts';
 
@@ -16,7 +21,8 @@ const mergePatch = 'application/merge-patch+json';
 
 describe('the audit webhook of a real kube-apiserver', () => {
   const service = forSuite(async () => {
-    const started = await withAuditStore({ webhookToken, hasTLS: true, isReused: false });
+    const config = { features: { accessRequests: true, groups: true }, kubernetes: { viewAs: 'write' } };
+    const started = await withAuditStore({ webhookToken, hasTLS: true, isReused: false, config });
     await started.startStore();
     return started;
   });
@@ -28,6 +34,13 @@ describe('the audit webhook of a real kube-apiserver', () => {
   const received = async (outcome: string) => {
     const metrics = await (await fetch(`${service.storeMetricsURL()}/metrics`)).text();
     return Number(new RegExp(`^atrium_audit_store_received_total\\{outcome="${outcome}"\\} (\\d+)$`, 'm').exec(metrics)?.[1] ?? 0);
+  };
+  /** Returns the events of the store that have taken the place of one of the API server. */
+  const joinedWhere = (condition: string) => {
+    const database = new DatabaseSync(service.databaseFile, { readOnly: true, timeout: 60_000 });
+    const rows = database.prepare(`SELECT events.* FROM events JOIN joins USING (sequence) WHERE ${condition}`).all();
+    database.close();
+    return rows;
   };
   const named = (kind: string, name: string, more: object = {}) => ({ apiVersion: 'v1', kind, metadata: { name }, ...more });
   /** Requests at the door, of which each makes an event. */
@@ -132,18 +145,46 @@ describe('the audit webhook of a real kube-apiserver', () => {
     await send(`${users}/${una}`, { method: 'PATCH', ...change }, 200);
     await send(`${users}/${una}`, { method: 'DELETE' }, 204);
     await send(users, { method: 'DELETE', body: { names: [uli, ute] } }, 200);
-    const joined = () => {
-      const database = new DatabaseSync(service.databaseFile, { readOnly: true, timeout: 60_000 });
-      const rows = database.prepare(
-        "SELECT verb, name FROM events JOIN joins USING (sequence) WHERE source = 'service' AND resource = 'users'",
-      );
-      const found = rows.all().map(({ verb, name }) => `${verb} ${name}`);
-      database.close();
-      return Promise.resolve(found.toSorted());
-    };
+    const joined = async () =>
+      joinedWhere("source = 'service' AND resource = 'users'")
+        .map(({ verb, name }) => `${verb} ${name}`)
+        .toSorted();
     const acts = [`patch ${una}`, ...[una, uli, ute].flatMap((name) => [`create ${name}`, `delete ${name}`])].toSorted();
     expect(await eventually(joined, ({ length }) => length >= acts.length)).to.deep.equal(acts);
     expect(await list('source=kube-apiserver&resource=users&actor=admin&verb=delete')).to.deep.equal([]);
+  });
+
+  it('makes a write with the account of the service for a user one event', async () => {
+    await applyKnown(service, aGroup('crew'));
+    const access = await aliceAsksBob(service);
+    const request = await access.asked({ as: 'alice' });
+    expect((await access.decide({ as: 'bob' }, request)).status).to.equal(200);
+    expect((await access.end({ as: 'alice' }, request)).status).to.equal(200);
+    const alice = nameOf('alice@example.com');
+    const change = { method: 'PATCH', headers: { 'content-type': mergePatch }, body: { spec: { username: 'Alice' } } };
+    expect((await service.request(`/auth/v1/users/${alice}`, { as: 'alice', ...change })).status).to.equal(200);
+    const members = { method: 'POST', body: { names: [alice] } };
+    expect((await service.request('/auth/v1/groups/crew/members', { as: 'admin', ...members })).status).to.equal(200);
+    const names = [request.metadata.name, alice, 'crew'];
+    const joined = async () =>
+      joinedWhere(`name IN (${names.map((name) => `'${name}'`)})`)
+        .map(({ event }) => event)
+        .toSorted();
+    const acts = ['AccessDecided', 'AccessEnded', 'AccessGranted', 'AccessRequested', 'GroupMembersChanged', 'UserPatched'];
+    expect(await eventually(joined, ({ length }) => length >= acts.length)).to.deep.equal(acts);
+  });
+
+  it('makes a write at the door as another user one event', async () => {
+    await service.kubernetes.apply(clusterRoleBinding('bob-edits', 'edit', { kind: 'User', name: 'bob' }));
+    const headers = { 'impersonate-user': 'bob', 'atrium-view-as-write': 'bob' };
+    const create = { as: 'admin', method: 'POST', headers, body: named('ConfigMap', 'viewed') } as const;
+    await eventually(
+      () => service.request(`/api/kubernetes${core}/configmaps`, create),
+      ({ status }) => status === 201,
+    );
+    const joined = async () => joinedWhere("name = 'viewed' AND outcome = 'success'").map(({ source, actor }) => [source, actor]);
+    expect(await eventually(joined, ({ length }) => length > 0)).to.deep.equal([['door', 'admin']]);
+    expect(await list('source=kube-apiserver&name=viewed&outcome=success')).to.deep.equal([]);
   });
 
   it('hides no write whose sender chooses the id of an event of the service', async () => {

@@ -53,6 +53,11 @@ describe('events of the service in the audit store', () => {
       requestID: 'decision-1',
       objectRef: { apiGroup: 'auth.platform.io', resource: 'accessrequests', subresource: 'approval', name: request.metadata.name },
     });
+    const status = 'patch accessrequests/status';
+    expect(events.map(({ write }) => write)).to.deep.equal([undefined, status, status, status]);
+    const ids = events.map(({ auditID }) => auditID);
+    expect(new Set(ids).size).to.equal(4);
+    for (const id of ids) expect(id).to.match(/^own-write-/);
     expect(events[2]?.access).to.deep.include({ requester: 'alice', policy: 'shop', role: 'view', namespaces: ['shop'] });
   });
 

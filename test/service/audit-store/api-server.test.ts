@@ -2,8 +2,10 @@ import { once } from 'node:events';
 import { createConnection } from 'node:net';
 import { expect } from 'chai';
 import { auditEventList } from '../../../src/activity/schema.ts';
-import { eventually } from '../../support/cluster-admin.ts';
+import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
+import { applyKnown } from '../bindings/support.ts';
+import { aUser, nameOf } from '../users/a-user.ts';
 import { withAuditStore } from './installation.ts';
 
 const webhookToken = 'a-token-of-32-characters-or-more.';
@@ -45,6 +47,11 @@ describe('the audit webhook of kube-apiserver', () => {
     const response = await service.request(`/auth/v1/audit?${query}`, { as: 'admin' });
     expect(response.status).to.equal(200);
     return auditEventList.parse(await response.json()).items;
+  };
+
+  const joined = async () => {
+    const metrics = await (await fetch(`${service.storeMetricsURL()}/metrics`)).text();
+    return Number(/^atrium_audit_store_received_total\{outcome="joined"\} (\d+)$/m.exec(metrics)?.[1] ?? 0);
   };
 
   it('keeps a request that no door told, with its right and without its body', async () => {
@@ -193,6 +200,47 @@ describe('the audit webhook of kube-apiserver', () => {
     // A sender past the door who chooses the id of this event for another act does not hide it.
     await send([anEvent(`atrium-${auditID}`, { ...same, verb: 'delete', responseStatus: { code: 200 } })]);
     expect((await list('resource=configmaps')).map(({ source }) => source).toSorted()).to.deep.equal(['door', 'kube-apiserver']);
+  });
+
+  it('keeps a write of its account for a user as one event, and all others with the id of this event', async () => {
+    const name = nameOf('alice@example.com');
+    await applyKnown(service, aUser('alice@example.com', { subjectName: 'alice' }));
+    const headers = { 'content-type': 'application/merge-patch+json' };
+    const change = { method: 'PATCH', as: 'alice', headers, body: { spec: { username: 'Alice' } } } as const;
+    expect((await service.request(`/auth/v1/users/${name}`, change)).status).to.equal(200);
+    const [event] = await eventually(
+      () => list('event=UserPatched'),
+      ({ length }) => length === 1,
+    );
+    const { auditID = '', requestReceivedTimestamp, user } = event ?? {};
+    expect(user?.username).to.equal('alice');
+    expect(auditID).to.match(/^own-write-/);
+    let sent = 0;
+    const write = (username: string, parts: object = {}) => {
+      sent += 1;
+      return anEvent(`atrium-${auditID}`, {
+        ...{ user: { username }, requestURI: `/apis/auth.platform.io/v1/users/${name}?fieldManager=${sent}` },
+        ...{ objectRef: { apiGroup: 'auth.platform.io', resource: 'users', name } },
+        ...{ requestReceivedTimestamp, stageTimestamp: requestReceivedTimestamp, ...parts },
+      });
+    };
+    const account = `system:serviceaccount:${serviceNamespace}:atrium`;
+    const others = [
+      write('alice'),
+      write('noa'),
+      write('system:serviceaccount:shop:atrium'),
+      write('admin', { impersonatedUser: { username: account } }),
+      write(account, { impersonatedUser: { username: 'alice' } }),
+      write(account, { verb: 'delete' }),
+    ];
+    const before = await joined();
+    await send(others);
+    expect(await list(`source=kube-apiserver&name=${name}`)).to.have.length(others.length);
+    await send([write(account)]);
+    expect(await joined()).to.equal(before + 1);
+    await send([write(account)]);
+    expect(await joined()).to.equal(before + 1);
+    expect(await list(`source=kube-apiserver&name=${name}`)).to.have.length(others.length + 1);
   });
 
   it('refuses callers without its token, also a replica, and bodies in another form', async () => {

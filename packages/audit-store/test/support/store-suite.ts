@@ -689,6 +689,13 @@ export function itIsAnAuditStore(makeDatabase: () => Promise<TestDatabase>): voi
       expect(await ids({}, { limit: 9 })).to.deep.equal(['e2', 'e1']);
     });
 
+    it('joins a request as another user, also where the account of the service impersonates', async () => {
+      const impersonatedUser = { username: 'bob' };
+      await store.append([at(1, { impersonatedUser })]);
+      const user = { username: 'system:serviceaccount:atrium-system:atrium' };
+      expect(await store.join([told(2, 'e1', { user, impersonatedUser })])).to.include({ joined: 1 });
+    });
+
     it('keeps the event of the API server beside an event of the door without a known outcome', async () => {
       await store.append([at(1, { outcome: 'unknown' })]);
       await store.join([told(2, 'e1')]);
@@ -702,6 +709,33 @@ export function itIsAnAuditStore(makeDatabase: () => Promise<TestDatabase>): voi
       expect(await store.join([told(3, 'write-1', { objectRef })])).to.include({ joined: 1 });
       await store.join([told(4, 'write-1', { objectRef })]);
       expect(await ids({}, { limit: 9 })).to.deep.equal(['k4', 'k2', 'write-1']);
+    });
+
+    it('joins an event with the write of the account of the service that it names, once', async () => {
+      const decided = { apiGroup: 'auth.platform.io', resource: 'accessrequests', subresource: 'approval', name: 'areq-1' };
+      const parts = { source: 'service', event: 'AccessDecided', verb: 'update', objectRef: decided } as const;
+      await store.append([at(1, { auditID: 'own-write-1', write: 'patch accessrequests/status', ...parts })]);
+      const user = { username: 'system:serviceaccount:atrium-system:atrium' };
+      const objectRef = { ...decided, subresource: 'status' };
+      const unlike: Partial<AuditEvent>[] = [
+        { objectRef: decided, verb: 'update' },
+        { objectRef: { ...objectRef, name: 'areq-2' } },
+        { objectRef: { ...objectRef, apiGroup: '' } },
+        { verb: 'update' },
+        { outcome: 'failure' },
+        { dryRun: true },
+      ];
+      const write = (second: number, more: Partial<AuditEvent> = {}) => told(second, 'own-write-1', { user, objectRef, ...more });
+      expect(await store.join(unlike.map((more, index) => write(index + 2, more)))).to.include({ appended: unlike.length, joined: 0 });
+      expect(await store.join([write(20)])).to.include({ joined: 1 });
+      expect(await store.join([write(21)])).to.include({ appended: 1, joined: 0 });
+    });
+
+    it('joins a write with the account of the service that comes before its event', async () => {
+      const objectRef = { apiGroup: 'auth.platform.io', resource: 'users', name: 'noa' };
+      expect(await store.join([told(2, 'own-write-1', { objectRef, user: { username: 'robot' } })])).to.include({ waiting: 1 });
+      await store.append([at(1, { auditID: 'own-write-1', source: 'service', event: 'UserPatched', objectRef })]);
+      expect(await ids({}, { limit: 9 })).to.deep.equal(['own-write-1']);
     });
 
     it('joins none with another event of the service', async () => {

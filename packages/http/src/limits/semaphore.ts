@@ -106,16 +106,17 @@ export class Semaphore {
   /**
    * Holds a place from the beginning of a call until its answer is read.
    *
-   * @param call receives whether it is made for a request
+   * @param call receives the request that it is made for; undefined for work of the service itself
    * @param bodyOf returns the body of the answer
    * @throws as `run` does
    */
-  async hold<T>(call: (isOfRequest: boolean) => Promise<T>, bodyOf: (answer: T) => Readable, signal: AbortSignal): Promise<T> {
-    const key = currentFlow() ?? service;
+  async hold<T>(call: (request?: RequestFlow) => Promise<T>, bodyOf: (answer: T) => Readable, signal: AbortSignal): Promise<T> {
+    const request = currentRequest();
+    const key = request?.key ?? service;
     const turn = this.enter(key, () => signal);
     if (turn !== undefined) await turn;
     try {
-      const answer = await call(key !== service);
+      const answer = await call(request);
       bodyOf(answer).once('close', () => this.leave(key));
       return answer;
     } catch (error) {
