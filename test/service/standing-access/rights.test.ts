@@ -70,7 +70,7 @@ describe('the rights of which events of the service are a use', () => {
       ]),
     );
     const stored: Parameters<Parameters<typeof storing>[0]['record']>[0][] = [];
-    const record = storing({ record: (event) => stored.push(event) });
+    const record = storing({ record: (event) => stored.push(event) }, undefined);
     for (const { name, id, event } of uses)
       record(
         { audit: name, outcome: 'success', actor: { name: `${id}@example.com`, uid: '' }, ...event },
