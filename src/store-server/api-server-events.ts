@@ -74,7 +74,7 @@ const checkpointLease = 'atrium-audit';
 function isRenewal({
   verb,
   user: { username = '' },
-  objectRef: { apiGroup, resource, name } = {},
+  objectRef: { apiGroup, resource, name } = { apiGroup: '' },
   responseStatus,
 }: ReceivedEvent): boolean {
   const isLease = apiGroup === 'coordination.k8s.io' && resource === 'leases' && name !== checkpointLease;
