@@ -191,14 +191,20 @@ function isSameAct(door: AuditEvent, told: AuditEvent): boolean {
     ...{ write: writeOf(event), apiGroup: event.objectRef.apiGroup, outcome: event.outcome, dryRun: event.dryRun === true },
   }));
   const isSame = isDeepStrictEqual(one, other) && isDeepStrictEqual(connectionOf(door), connectionOf(told));
-  const isNamedSame = (['namespace', 'name'] as const).every((name) => {
-    const [a = '', b = ''] = [door.objectRef[name], told.objectRef[name]];
-    // The API server does not know a generated name, and the door no namespace of a namespace.
-    return a === b || a === '' || b === '';
-  });
   const apart = Math.abs(Date.parse(door.requestReceivedTimestamp) - Date.parse(told.requestReceivedTimestamp));
   // The user of an event of the service is the one for whom its account made the write.
-  return isSame && isNamedSame && (isOwnWrite(door) || userOf(door) === userOf(told)) && apart <= maxApartMs;
+  return isSame && isSameObject(door, told) && (isOwnWrite(door) || userOf(door) === userOf(told)) && apart <= maxApartMs;
+}
+
+/**
+ * Compares the objects of both events. The API server does not know a name that it generates, and the door no name of a refused creation:
+ * its URL has none, and its answer is none of an object. The API server gives a namespace its own name as its namespace.
+ */
+function isSameObject({ outcome, objectRef: one }: AuditEvent, { verb, objectRef: other }: AuditEvent): boolean {
+  const [name = '', told = ''] = [one.name, other.name];
+  const isUnknown = verb === 'create' && (told === '' || (name === '' && outcome === 'failure'));
+  const isNamespace = one.apiGroup === '' && one.resource === 'namespaces';
+  return (name === told || isUnknown) && (isNamespace || (one.namespace ?? '') === (other.namespace ?? ''));
 }
 
 /** Returns verb, resource and subresource of the request at the API server. */

@@ -681,10 +681,11 @@ export function itIsAnAuditStore(makeDatabase: () => Promise<TestDatabase>): voi
 
     it('joins an event of a generated name, and one that the API server names by its namespace', async () => {
       const { name: _name, ...unnamed } = anEvent().objectRef;
-      await store.append([at(1), at(2, { objectRef: { apiGroup: '', resource: 'namespaces', name: 'shop' } })]);
+      const namespaces = { apiGroup: '', resource: 'namespaces', name: 'shop' };
+      await store.append([at(1, { verb: 'create' }), at(2, { objectRef: namespaces })]);
       await store.join([
-        told(3, 'e1', { objectRef: unnamed }),
-        told(4, 'e2', { objectRef: { apiGroup: '', resource: 'namespaces', namespace: 'shop', name: 'shop' } }),
+        told(3, 'e1', { verb: 'create', objectRef: unnamed }),
+        told(4, 'e2', { objectRef: { ...namespaces, namespace: 'shop' } }),
       ]);
       expect(await ids({}, { limit: 9 })).to.deep.equal(['e2', 'e1']);
     });
@@ -695,6 +696,39 @@ export function itIsAnAuditStore(makeDatabase: () => Promise<TestDatabase>): voi
       const user = { username: 'system:serviceaccount:atrium-system:atrium' };
       expect(await store.join([told(2, 'e1', { user, impersonatedUser })])).to.include({ joined: 1 });
     });
+
+    const { name: _name, namespace: _namespace, ...ofCluster } = anEvent().objectRef;
+    const { name: _one, ...ofNamespace } = anEvent().objectRef;
+
+    it('joins an event of a refused creation, whose name the door does not know', async () => {
+      await store.append([at(1, { verb: 'create', outcome: 'failure', objectRef: ofNamespace })]);
+      await store.join([told(2, 'e1', { verb: 'create', outcome: 'failure' })]);
+      expect(await ids({}, { limit: 9 })).to.deep.equal(['e1']);
+    });
+
+    const unlike: Record<string, [door: Partial<AuditEvent>, told: Partial<AuditEvent>]> = {
+      'without a name, if none is generated': [{ verb: 'patch' }, { verb: 'patch', objectRef: ofNamespace }],
+      'with a name, if the door knows none of an effect': [{ verb: 'create', objectRef: ofNamespace }, { verb: 'create' }],
+      'of a generated name in another namespace': [
+        { verb: 'create' },
+        { verb: 'create', objectRef: { ...ofNamespace, namespace: 'payments' } },
+      ],
+      'in a namespace, if the door knows none': [
+        { verb: 'create', objectRef: { ...ofCluster, name: 'storefront' } },
+        { verb: 'create', objectRef: ofNamespace },
+      ],
+      'without a namespace': [{ verb: 'create' }, { verb: 'create', objectRef: ofCluster }],
+      'of all namespaces': [
+        { verb: 'deletecollection', objectRef: ofNamespace },
+        { verb: 'deletecollection', objectRef: ofCluster },
+      ],
+    };
+    for (const [what, [door, past]] of Object.entries(unlike))
+      it(`joins no event ${what}`, async () => {
+        await store.append([at(1, door)]);
+        await store.join([told(2, 'e1', past)]);
+        expect(await ids({}, { limit: 9 })).to.deep.equal(['k2', 'e1']);
+      });
 
     it('keeps the event of the API server beside an event of the door without a known outcome', async () => {
       await store.append([at(1, { outcome: 'unknown' })]);
