@@ -18,7 +18,8 @@ async function withStore() {
     if (fault !== undefined) throw fault;
     await append(events);
   };
-  const server = await startServer({ auditStore });
+  let aheadMs = 0;
+  const server = await startServer({ auditStore, now: () => new Date(Date.now() + aheadMs) });
   return {
     ...server,
     /** Room of the store, which tests change. */
@@ -26,6 +27,10 @@ async function withStore() {
     /** Reads the state as an administrator. */
     read: async () => auditStatus.parse(await (await server.request('/auth/v1/audit/status', { as: 'admin' })).json()),
     write: () => server.request('/api/kubernetes/api/v1/namespaces/default/pods/none', { method: 'DELETE', as: 'admin' }),
+    /** Sets the clock of the service forward. */
+    setAhead(milliseconds: number) {
+      aheadMs = milliseconds;
+    },
     /** Makes the store fail with an error, or answer again. */
     fail(error?: Error) {
       fault = error;
@@ -59,13 +64,16 @@ describe('GET /auth/v1/audit/status', () => {
     expect(await until(({ store }) => store === 'Available')).to.not.have.property('reason');
   });
 
-  it('counts events that are lost, and has the time of the last one', async () => {
+  it('counts events that are lost, and has the time of the last one for a day', async () => {
     server.fail(badRequest('refused'));
     await server.write();
     const { lost, lastLost = '' } = await until((status) => status.lost > 0);
     server.fail();
     expect(lost).to.be.greaterThan(0);
     expect(Number.isNaN(Date.parse(lastLost))).to.equal(false);
+    server.setAhead(86_400_000);
+    expect(await read()).to.include({ lost }).and.not.have.property('lastLost');
+    server.setAhead(0);
   });
 
   it('tells the room of the store, and none while the store does not tell it', async () => {
