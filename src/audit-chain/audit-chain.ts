@@ -16,7 +16,7 @@ interface Stores {
 export function createAuditChain(services: Services, { auditStore: store, owned }: Stores): Feature {
   const retention =
     owned && new Retention({ ...services, store: owned, recordings: owned.recordings, retention: services.config.auditStore.retention });
-  const checkpoints = store && new Checkpoints(services, retention?.propose ?? ((kept) => store.propose(kept)));
+  const checkpoints = store && new Checkpoints(services, retention?.propose ?? ((...asked) => store.propose(...asked)));
   return {
     operations: chainOperations(services, new AuditChain(services, { store, checkpoints })),
     checks: checkpoints ? [{ name: 'auditCheckpoints', critical: false, failure: checkpoints.failure }] : [],

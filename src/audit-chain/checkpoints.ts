@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Checkpoint } from '@atrium/audit-store/chain.ts';
+import { type Checkpoint, nothingRemoved, type RemovedEvents, removedIn } from '@atrium/audit-store/chain.ts';
 import { signedCheckpoint, verifiedCheckpoint } from '@atrium/audit-store/signed-checkpoints.ts';
 import type { AuditStore, Proposal } from '@atrium/audit-store/store.ts';
 import type { Counter } from '@atrium/http/telemetry/metrics.ts';
@@ -9,7 +9,7 @@ import { z } from 'zod';
 import type { Services } from '../services.ts';
 
 const annotation = 'auth.platform.io/audit-checkpoints';
-/** Newest checkpoints that are kept, and days whose last one is. Each takes 400 bytes of the Lease. */
+/** Newest checkpoints that are kept, and days whose last one is. Each takes 600 bytes of the Lease. */
 const maxRecent = 20;
 const maxDays = 100;
 
@@ -26,7 +26,8 @@ export interface KeptCheckpoints {
 
 /**
  * Signs checkpoints of the audit, and keeps them in a Lease that one replica at a time holds, out of reach of the database and of the
- * process that owns it. A store that contradicts a kept checkpoint gets no further one.
+ * process that owns it. A store that contradicts a kept checkpoint gets no further one. Each checkpoint tells through which event the
+ * retention may remove events, so that any other removal is a gap.
  */
 export class Checkpoints {
   readonly #services: Services;
@@ -99,13 +100,13 @@ export class Checkpoints {
     const { notes } = await this.#lock.look(signal);
     const keys = await this.#services.keyRing.auditKeys();
     const seen = await checkpointsIn(notes, keys);
-    if (!hasNews(seen, await this.#propose(numbersOf(seen)))) return;
+    if (!hasNews(seen, await this.#proposalFor(seen))) return;
     const held = await this.#lock.take(signal);
     if (!(held instanceof HeldLock)) return;
     let changed = {};
     try {
       const kept = await checkpointsIn(held.notes, keys);
-      const proposal = await this.#propose(numbersOf(kept));
+      const proposal = await this.#proposalFor(kept);
       requireAgreement(kept, proposal);
       const signed = await this.#signed(kept, proposal, keys[0]);
       held.signal.throwIfAborted();
@@ -115,20 +116,23 @@ export class Checkpoints {
     }
   }
 
-  async #signed(kept: readonly KeptCheckpoint[], { end, cut }: Proposal, key: JWK): Promise<KeptCheckpoint[]> {
+  #proposalFor(kept: readonly KeptCheckpoint[]): Promise<Proposal> {
+    const removable = removedIn(kept)?.sequence;
+    return this.#propose(numbersOf(kept), removable === undefined ? undefined : { removable });
+  }
+
+  async #signed(kept: readonly KeptCheckpoint[], proposal: Proposal, key: JWK): Promise<KeptCheckpoint[]> {
     const { now, log } = this.#services;
-    const known = new Set(numbersOf(kept));
+    const removed = removedAfter(kept, proposal);
     const made: KeptCheckpoint[] = [];
-    for (const proposed of [cut, end])
-      if (proposed !== undefined && !known.has(proposed.sequence)) {
-        const checkpoint = { ...proposed, time: now().toISOString() };
-        const signed = await signedCheckpoint(checkpoint, key);
-        made.push({ ...checkpoint, signed });
-        known.add(proposed.sequence);
-        // A reader of logs can prove a rollback of the database and of the Lease.
-        log.info({ ...checkpoint, signed }, 'checkpoint of the audit is signed');
-        this.#made.inc({ outcome: 'signed' });
-      }
+    for (const proposed of newIn(kept, proposal)) {
+      const checkpoint = { ...proposed, time: now().toISOString(), ...(removed && { removed }) };
+      const signed = await signedCheckpoint(checkpoint, key);
+      made.push({ ...checkpoint, signed });
+      // A reader of logs can prove a rollback of the database and of the Lease.
+      log.info({ ...checkpoint, signed }, 'checkpoint of the audit is signed');
+      this.#made.inc({ outcome: 'signed' });
+    }
     return made;
   }
 }
@@ -161,27 +165,57 @@ function textsIn(text: string | undefined): string[] {
 }
 
 function hasNews(kept: readonly KeptCheckpoint[], proposal: Proposal): boolean {
-  const { end, cut, newest } = proposal;
-  const known = new Set(numbersOf(kept));
-  if ([end, cut].some((proposed) => proposed !== undefined && !known.has(proposed.sequence))) return true;
+  const { newest } = proposal;
   const last = kept.at(-1);
-  return newest?.sequence !== last?.sequence || newest?.hash !== last?.hash;
+  return newIn(kept, proposal).length > 0 || newest?.sequence !== last?.sequence || newest?.hash !== last?.hash || isCut(kept, proposal);
 }
 
-/** @throws ContradictionError if the store, or the kept checkpoints, were rolled back or changed */
-function requireAgreement(kept: readonly KeptCheckpoint[], { newest }: Proposal): void {
+/** Returns the proposed checkpoints that are to be signed: a cut is signed again where a kept checkpoint does not let its events be removed. */
+function newIn(kept: readonly KeptCheckpoint[], { cut, end }: Proposal): Checkpoint[] {
+  const known = new Set(numbersOf(kept));
+  const removed = removedIn(kept)?.sequence ?? 0;
+  return [...(cut !== undefined && cut.sequence > removed ? [cut] : []), ...(end !== undefined && !known.has(end.sequence) ? [end] : [])];
+}
+
+/**
+ * Returns the events that further checkpoints let the retention remove; undefined with a store of an earlier version, which removes others.
+ * The first such checkpoint takes the begin of the store as it is, after what checkpoints of earlier versions allow.
+ */
+function removedAfter(kept: readonly KeptCheckpoint[], { cut, first }: Proposal): RemovedEvents | undefined {
+  if (first === undefined) return removedIn(kept);
+  const before =
+    removedIn(kept) ?? (first.sequence === 1 ? nothingRemoved : (kept.find(({ sequence }) => sequence >= first.sequence - 1) ?? first));
+  const { sequence, hash } = cut !== undefined && cut.sequence > before.sequence ? cut : before;
+  return { sequence, hash };
+}
+
+/** Reports whether events were removed that no checkpoint let the retention remove. */
+function isCut(kept: readonly KeptCheckpoint[], { first }: Proposal): boolean {
+  const removed = removedIn(kept);
+  return removed !== undefined && first !== undefined && first.sequence > removed.sequence + 1;
+}
+
+/** @throws ContradictionError if the store, or the kept checkpoints, were rolled back, cut or changed */
+function requireAgreement(kept: readonly KeptCheckpoint[], proposal: Proposal): void {
+  const { newest, first } = proposal;
   const last = kept.at(-1);
   if (newest !== undefined && newest.sequence > (last?.sequence ?? 0))
     throw new ContradictionError(`the Lease atrium-audit lacks the checkpoint at event ${newest.sequence}, which the store knows`);
+  if (isCut(kept, proposal))
+    throw new ContradictionError(
+      `the store begins at event ${first?.sequence}, and no signed checkpoint allows the removal of event ${(removedIn(kept)?.sequence ?? 0) + 1}`,
+    );
   if (last === undefined || newest?.hash === last.hash) return;
   const found = newest?.hash === '' ? 'is missing in the store' : 'is another one in the store';
   throw new ContradictionError(`event ${last.sequence} of the audit, which has a signed checkpoint, ${found}`);
 }
 
-/** Returns the newest checkpoints, the last one of each day, and the oldest ones, at which a removal can end. */
+/** Returns the newest checkpoints, the last one of each day, and the one after which the chain begins. The last one of a number counts. */
 function thinned(all: readonly KeptCheckpoint[], start: number): KeptCheckpoint[] {
-  const usable = all.filter(({ sequence }) => sequence >= start).toSorted((one, other) => one.sequence - other.sequence);
+  const begin = removedIn(all)?.sequence ?? start;
+  const ofNumbers = new Map(all.filter(({ sequence }) => sequence >= begin).map((made) => [made.sequence, made]));
+  const usable = [...ofNumbers.values()].toSorted((one, other) => one.sequence - other.sequence);
   const ofDays = new Map(usable.map((made) => [made.time.slice(0, 10), made]));
-  const chosen = new Set([...usable.slice(0, 2), ...[...ofDays.values()].slice(-maxDays), ...usable.slice(-maxRecent)]);
+  const chosen = new Set([...usable.slice(0, 1), ...[...ofDays.values()].slice(-maxDays), ...usable.slice(-maxRecent)]);
   return usable.filter((made) => chosen.has(made));
 }

@@ -1,6 +1,6 @@
 import type { AuditEvent } from '@atrium/audit-store/event.ts';
 import type { ExpiredRecording, RecordingDatabase } from '@atrium/audit-store/recording.ts';
-import type { AuditDatabase, AuditRetention, Proposal, StoreUsage } from '@atrium/audit-store/store.ts';
+import type { AuditDatabase, AuditRetention, ExpiredEvents, Proposal, RemovableEvents, StoreUsage } from '@atrium/audit-store/store.ts';
 import type { Counter, Metrics } from '@atrium/http/telemetry/metrics.ts';
 import type { ServiceClient } from '@atrium/kubernetes/own-account.ts';
 import type { Logger } from 'pino';
@@ -23,8 +23,8 @@ const nearlyFull = 0.9;
 const joinMs = 120_000;
 
 /**
- * Removes expired events from a store through a signed checkpoint that is kept outside: without it the first event that stays could not be
- * verified. Slices are removed one by one, and the store takes and answers other calls between them.
+ * Removes expired events from a store once a signed checkpoint that is kept outside allows it: without it the removal would be taken for a
+ * gap. An event tells of each removal. Slices are removed one by one, and the store takes and answers other calls between them.
  */
 export class Retention {
   readonly #options: RetentionOptions;
@@ -50,13 +50,13 @@ export class Retention {
   }
 
   /** Takes the numbers of kept checkpoints, and proposes further ones. A sweep begins, unless one runs. */
-  readonly propose = async (kept: readonly number[]): Promise<Proposal> => {
+  readonly propose = async (kept: readonly number[], removable?: RemovableEvents): Promise<Proposal> => {
     const { store } = this.#options;
     await store.settle(joinMs);
     this.#bytes = await store.bytes();
     const proposal = await store.propose(kept, this.#bounds());
     if (!this.#isStopping)
-      this.#sweeping ??= this.#sweep().finally(() => {
+      this.#sweeping ??= this.#sweep(removable).finally(() => {
         this.#sweeping = undefined;
       });
     return proposal;
@@ -123,17 +123,18 @@ export class Retention {
     if (total > 0) log.info({ removed: total }, 'expired recordings of shells were removed');
   }
 
-  async #sweep(): Promise<void> {
-    const { store, log } = this.#options;
+  async #sweep(removable: RemovableEvents = {}): Promise<void> {
+    const { store, log, client } = this.#options;
     let total = 0;
     try {
-      const through = await store.expired(this.#bounds());
-      for (let count = -1; through !== undefined && count !== 0 && !this.#isStopping; ) {
-        count = await store.remove(through);
+      const expired = await store.expired({ ...this.#bounds(), ...removable });
+      if (expired !== undefined) await store.append([removalOf(expired, client.serverClock.now())]);
+      for (let count = -1; expired !== undefined && count !== 0 && !this.#isStopping; ) {
+        count = await store.remove(expired.last);
         this.#removed.inc(count);
         total += count;
       }
-      if (total > 0) log.info({ removed: total, through }, 'expired audit events were removed');
+      if (total > 0) log.info({ removed: total, through: expired?.last }, 'expired audit events were removed');
       await this.#sweepRecordings();
     } catch (error) {
       log.warn({ err: error, removed: total }, 'removal of expired audit events failed');
@@ -143,9 +144,26 @@ export class Retention {
 
 /** Returns the event of a removal. A repeated removal has the same id. */
 const expiryOf = ({ id, cluster, reason }: ExpiredRecording, time: Date): AuditEvent => ({
-  auditID: `expired-${id}`,
-  ...{ cluster, source: 'service', event: 'RecordingExpired' satisfies AuditName, verb: 'delete', sourceIPs: [] },
-  objectRef: { apiGroup: 'auth.platform.io', resource: 'recordings', name: id },
-  requestReceivedTimestamp: time.toISOString(),
-  ...{ outcome: 'success', reason },
+  ...{ auditID: `expired-${id}`, cluster, event: 'RecordingExpired' satisfies AuditName },
+  ...removalBy({ resource: 'recordings', name: id, reason, time }),
 });
+
+/** Returns the event of the removal of events. A removal that was interrupted has the same id again. */
+const removalOf = ({ first, last, reason }: ExpiredEvents, time: Date): AuditEvent => ({
+  ...{ auditID: `expired-through-${last}`, cluster: 'local', event: 'AuditExpired' satisfies AuditName },
+  ...removalBy({ resource: 'audits', name: `${first}-${last}`, reason, time }),
+});
+
+interface Removal {
+  resource: string;
+  name: string;
+  reason: string;
+  time: Date;
+}
+
+const removalBy = ({ resource, name, reason, time }: Removal) =>
+  ({
+    ...{ source: 'service', verb: 'delete', sourceIPs: [], outcome: 'success', reason },
+    objectRef: { apiGroup: 'auth.platform.io', resource, name },
+    requestReceivedTimestamp: time.toISOString(),
+  }) as const satisfies Partial<AuditEvent>;

@@ -24,7 +24,8 @@ export const checkpointList = z
         ...{ apiVersion: 'auth.platform.io/v1', kind: 'AuditCheckpointList' },
         items: [
           {
-            ...{ sequence: 1841, hash: '5f0c…', time: '2026-01-12T10:00:00.000Z', count: 1841 },
+            ...{ sequence: 1841, hash: '5f0c…', time: '2026-01-12T10:00:00.000Z', count: 1721 },
+            removed: { sequence: 120, hash: 'a41d…' },
             signed: 'eyJhbGciOiJFUzI1NiJ9.eyJzZXF1ZW5jZSI6MTg0MX0.c2lnbmF0dXJl',
           },
         ],

@@ -388,6 +388,11 @@ export const auditEvents = {
     when: 'The audit store removes the recording of a shell, which is `target`, by its `Age` or the `Size` of all.',
     fields: ['target', 'reason'],
   },
+  AuditExpired: {
+    action: 'delete audits',
+    when: 'The audit store removes events by their `Age`, `Number` or `Size`. `target` has their numbers, such as `1-120`.',
+    fields: ['target', 'reason'],
+  },
   CpuProfileTaken: {
     action: 'create cpuprofiles',
     when: 'A caller records a CPU profile of a replica.',

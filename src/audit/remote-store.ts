@@ -61,8 +61,8 @@ export class RemoteStore implements AuditStore {
     return this.#ask('/v1/chain', { after, limit }, chainPart);
   }
 
-  propose(kept: readonly number[]): ReturnType<AuditStore['propose']> {
-    return this.#ask('/v1/checkpoints', { kept }, proposal);
+  propose(...[kept, removable]: Parameters<AuditStore['propose']>): ReturnType<AuditStore['propose']> {
+    return this.#ask('/v1/checkpoints', { kept, ...removable }, proposal);
   }
 
   async usage(): Promise<StoreUsage | undefined> {

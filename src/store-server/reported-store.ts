@@ -67,8 +67,8 @@ export class ReportedStore implements AuditStore {
     return this.#reported(this.#store.chain(...part));
   }
 
-  propose(kept: readonly number[]): ReturnType<AuditStore['propose']> {
-    return this.#reported(this.#retention.propose(kept));
+  propose(...asked: Parameters<AuditStore['propose']>): ReturnType<AuditStore['propose']> {
+    return this.#reported(this.#retention.propose(...asked));
   }
 
   usage(): ReturnType<Retention['usage']> {

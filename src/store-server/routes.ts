@@ -66,10 +66,10 @@ export const storeOperations = (store: AuditStore, callers: StoreCallers): Opera
   question(callers, {
     id: 'ProposeCheckpoints',
     paths: ['/v1/checkpoints'],
-    summary: 'Proposes checkpoints, and removes expired events up to a kept one',
+    summary: 'Proposes checkpoints, and removes expired events that signed ones let it remove',
     body: proposeBody,
     answer: { description: 'Checkpoints to be signed and kept outside.', schema: proposal },
-    ask: ({ kept }) => store.propose(kept),
+    ask: ({ kept, removable }) => store.propose(kept, { removable }),
   }),
   question(callers, {
     id: 'ReadUsage',

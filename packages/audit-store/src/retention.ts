@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely';
 import type { Checkpoint } from './chain.ts';
 import { removeSegments } from './groups.ts';
 import { type EventDatabase, newestEvent, replaceNumbers } from './queries.ts';
-import type { AuditRetention, ChainPart, Proposal } from './store.ts';
+import type { AuditRetention, ChainPart, ExpiredEvents, Proposal } from './store.ts';
 import { membersOf, type Tables } from './tables.ts';
 
 /** Events that one query looks at to find those that have expired, and the number of such queries in a call. */
@@ -11,10 +11,9 @@ const maxWindows = 20;
 /** Events that one statement deletes. */
 const sliceSize = 5_000;
 
-/** Returns events in the order of their arrival, from the checkpoint on that stands for removed ones. */
+/** Returns events in the order of their arrival. */
 export async function chainedEvents({ db }: EventDatabase, after: number, limit: number): Promise<ChainPart> {
-  const from = Math.max(after, await startOf(db, await endsOf(db)));
-  const rows = await db.selectFrom('events').selectAll().where('sequence', '>', from).orderBy('sequence').limit(limit).execute();
+  const rows = await db.selectFrom('events').selectAll().where('sequence', '>', after).orderBy('sequence').limit(limit).execute();
   const newest = await newestKept(db);
   return {
     events: rows.map(({ sequence, hash, ...row }) => ({ sequence, hash: hexOf(hash), event: membersOf(row) })),
@@ -36,9 +35,10 @@ export async function proposeCheckpoints(
     newest = Math.max(...kept);
   }
   const ends = await endsOf(db);
-  const through = ends && (await expiredThrough(database, ends, retention));
+  const through = ends && (await expiredThrough(database, ends, retention))?.last;
   return {
-    start: await startOf(db, ends),
+    start: (ends?.oldest ?? 1) - 1,
+    ...(ends && { first: { sequence: ends.oldest, hash: (await hashAt(db, ends.oldest)) ?? '' } }),
     ...(newest !== undefined && { newest: { sequence: newest, hash: (await hashAt(db, newest)) ?? '' } }),
     ...(ends && { end: await checkpointAt(db, ends.newest, { ends, now }) }),
     ...(ends && through !== undefined && { cut: await checkpointAt(db, through, { ends, now }) }),
@@ -49,45 +49,37 @@ async function newestKept(db: Kysely<Tables>): Promise<number | undefined> {
   return (await db.selectFrom('checkpoints').select('sequence').orderBy('sequence', 'desc').limit(1).executeTakeFirst())?.sequence;
 }
 
-/** Returns the number before the first event that can be verified: a removal that is not finished leaves some before it. */
-async function startOf(db: Kysely<Tables>, ends: Ends | undefined): Promise<number> {
-  const removed = (ends?.oldest ?? 1) - 1;
-  if (removed === 0) return 0;
-  const kept = db.selectFrom('checkpoints').select('sequence').where('sequence', '>=', removed).orderBy('sequence');
-  return (await kept.limit(1).executeTakeFirst())?.sequence ?? removed;
-}
-
 /**
- * Returns the newest kept checkpoint through which events have expired. The newest one of all does not count: with its event, the store
- * would lose the proof that it agrees with the checkpoints outside.
+ * Returns the expired events that may be removed. The one of the newest kept checkpoint stays: with it, the store would lose the proof that
+ * it agrees with the checkpoints outside.
  */
-export async function expiredKept(database: EventDatabase, retention: AuditRetention): Promise<number | undefined> {
+export async function removableEvents(database: EventDatabase, retention: AuditRetention): Promise<ExpiredEvents | undefined> {
   const { db } = database;
   const ends = await endsOf(db);
-  const through = ends && (await expiredThrough(database, ends, retention));
-  const newest = await newestKept(db);
-  if (ends === undefined || through === undefined || newest === undefined) return undefined;
-  const last = Math.min(through, newest - 1);
-  const kept = db.selectFrom('checkpoints').select('sequence').where('sequence', '<=', last).where('sequence', '>=', ends.oldest);
-  return (await kept.orderBy('sequence', 'desc').limit(1).executeTakeFirst())?.sequence;
+  const expired = ends && (await expiredThrough(database, ends, retention));
+  if (expired === undefined) return undefined;
+  const last = Math.min(expired.last, retention.removable ?? 0, ((await newestKept(db)) ?? 0) - 1);
+  return last <= expired.first ? undefined : { ...expired, last };
 }
 
 /**
- * Returns the number through which events have expired. Only events at the begin of the chain count, up to a bounded number; the newest
- * event always stays, because the next one continues it.
+ * Returns the events that have expired. Only events at the begin of the chain count, up to a bounded number; the newest event always stays,
+ * because the next one continues it. A single one stays, too: the event that tells of its removal would take its place, each time.
  */
 async function expiredThrough(
   { db, bytes }: EventDatabase,
   { oldest, newest }: Ends,
   { before, maxEvents, maxBytes }: AuditRetention,
-): Promise<number | undefined> {
+): Promise<ExpiredEvents | undefined> {
   const byNumber = maxEvents === undefined ? 0 : newest - maxEvents;
   const byAge = before === undefined ? 0 : await lastBefore(db, oldest, before);
   const used = bytes?.() ?? 0;
   // Events have about the same size.
   const bySize = maxBytes === undefined || used <= maxBytes ? 0 : newest - Math.floor(((newest - oldest + 1) * maxBytes) / used);
-  const through = Math.min(Math.max(byNumber, byAge, bySize), newest - 1);
-  return through < oldest ? undefined : through;
+  const most = Math.max(byNumber, byAge, bySize);
+  const last = Math.min(most, newest - 1);
+  const reason = most === byAge ? 'Age' : most === byNumber ? 'Number' : 'Size';
+  return last <= oldest ? undefined : { first: oldest, last, reason };
 }
 
 /** Returns the number of the last event before the first one that is not older than a time, among a bounded number of events. */

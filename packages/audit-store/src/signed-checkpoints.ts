@@ -6,7 +6,13 @@ import type { Checkpoint } from './chain.ts';
 const type = 'audit-checkpoint';
 const alg = 'ES256';
 
-const payload = z.object({ sequence: z.int(), hash: z.string(), time: z.string(), count: z.int() });
+const payload = z.object({
+  sequence: z.int(),
+  hash: z.string(),
+  time: z.string(),
+  count: z.int(),
+  removed: z.optional(z.object({ sequence: z.int(), hash: z.string() })),
+});
 
 /** Signs a checkpoint with a private key that has an id. */
 export async function signedCheckpoint(checkpoint: Checkpoint, key: JWK): Promise<string> {

@@ -5,7 +5,7 @@ import { exportedThrough, rememberExported } from './exports.ts';
 import { appendEvents, joinEvents, settleEvents } from './joins.ts';
 import { type EventDatabase, indexEvents, listEvents, unindexed } from './queries.ts';
 import { recordingsOf } from './recordings.ts';
-import { chainedEvents, expiredKept, proposeCheckpoints, removeSlice } from './retention.ts';
+import { chainedEvents, proposeCheckpoints, removableEvents, removeSlice } from './retention.ts';
 import type {
   ApiServerEvent,
   AuditCounts,
@@ -14,6 +14,7 @@ import type {
   AuditRetention,
   AuditStore,
   ChainPart,
+  ExpiredEvents,
   IndexState,
   Joined,
   Proposal,
@@ -62,8 +63,8 @@ export class SqlStore implements AuditDatabase {
     return await proposeCheckpoints(this.#database, { kept, retention, now: new Date() });
   }
 
-  async expired(retention: AuditRetention): Promise<number | undefined> {
-    return await expiredKept(this.#database, retention);
+  async expired(retention: AuditRetention): Promise<ExpiredEvents | undefined> {
+    return await removableEvents(this.#database, retention);
   }
 
   async remove(through: number): Promise<number> {

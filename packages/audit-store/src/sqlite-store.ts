@@ -10,6 +10,7 @@ import type {
   AuditRetention,
   AuditStore,
   ChainPart,
+  ExpiredEvents,
   IndexState,
   Joined,
   Proposal,
@@ -95,7 +96,7 @@ export class SqliteStore implements AuditDatabase {
     return this.#call('propose', kept, retention);
   }
 
-  expired(retention: AuditRetention): Promise<number | undefined> {
+  expired(retention: AuditRetention): Promise<ExpiredEvents | undefined> {
     return this.#call('expired', retention);
   }
 

@@ -84,7 +84,15 @@ export type AuditCounts = z.output<typeof auditCounts>;
 /** An event with its place in the chain. */
 export const chainedEvent = z.object({ sequence: z.int(), hash: z.string(), event: z.looseObject({}) });
 
-export const checkpoint = z.object({ sequence: z.int(), hash: z.string(), time: z.iso.datetime(), count: z.int() });
+const chainPlace = chainedEvent.omit({ event: true });
+
+export const checkpoint = chainPlace.extend({
+  time: z.iso.datetime(),
+  count: z.int(),
+  removed: chainPlace
+    .optional()
+    .describe('Last event that the retention may have removed, with those before it. Missing in checkpoints of earlier versions.'),
+});
 
 /** A part of the chain, in the order of its events. */
 export const chainPart = z.object({
@@ -96,13 +104,11 @@ export type ChainPart = z.output<typeof chainPart>;
 
 /** Checkpoints to be signed and kept outside of the store. */
 export const proposal = z.object({
-  start: z.int().describe('Number of the event before the first one: 0, or that of a kept checkpoint.'),
-  newest: chainedEvent
-    .omit({ event: true })
-    .optional()
-    .describe('Newest checkpoint that the store knows to be kept, with the present hash.'),
+  start: z.int().describe('Number of the event before the first one.'),
+  first: chainPlace.optional().describe('First event. A store of an earlier version does not tell it.'),
+  newest: chainPlace.optional().describe('Newest checkpoint that the store knows to be kept, with the present hash.'),
   end: checkpoint.optional().describe('Checkpoint at the newest event.'),
-  cut: checkpoint.optional().describe('Checkpoint through which events have expired. They are removed once it is kept.'),
+  cut: checkpoint.optional().describe('Checkpoint through which events have expired. They are removed once a kept one allows it.'),
 });
 
 export type Proposal = z.output<typeof proposal>;
@@ -134,15 +140,21 @@ export interface AuditStore {
    * Proposes checkpoints.
    *
    * @param kept numbers of the checkpoints that are kept outside; ignored if a newer one is known
+   * @param removable removal of expired events that they allow
    */
-  propose(kept: readonly number[]): Promise<Proposal>;
+  propose(kept: readonly number[], removable?: RemovableEvents): Promise<Proposal>;
   /** Returns the room of the store; undefined without a bound. Missing for a store whose bound its owner knows. */
   usage?(): Promise<StoreUsage | undefined>;
   stop(): Promise<void>;
 }
 
+export interface RemovableEvents {
+  /** Number through which signed checkpoints let expired events be removed. Without it none are. */
+  removable?: number | undefined;
+}
+
 /** Events that are kept. Without a bound all are. */
-export interface AuditRetention {
+export interface AuditRetention extends RemovableEvents {
   /** Time before which events have expired, in milliseconds since the epoch. */
   before?: number | undefined;
   /** Number of the newest events that have not expired. */
@@ -153,6 +165,13 @@ export interface AuditRetention {
 
 /** Begin of the ids of events of the service that tell a write with its account, as `sent-writes.ts` of `http` makes them. */
 export const ownWriteMark = 'own-write-';
+
+/** Events beyond a bound, by their numbers. */
+export interface ExpiredEvents {
+  first: number;
+  last: number;
+  reason: 'Age' | 'Number' | 'Size';
+}
 
 /** An event that an API server tells. */
 export interface ApiServerEvent {
@@ -195,10 +214,10 @@ export interface AuditDatabase extends AuditStore {
   /** @param retention bounds for the cut */
   propose(kept: readonly number[], retention?: AuditRetention): Promise<Proposal>;
   /**
-   * Returns the newest kept checkpoint through which a bounded number of events has expired; undefined if none has. The checkpoint takes
-   * the place of the removed events. The newest event always stays.
+   * Returns a bounded number of expired events that may be removed; undefined without any. The newest event always stays, and so does the
+   * one of the newest kept checkpoint.
    */
-  expired(retention: AuditRetention): Promise<number | undefined>;
+  expired(retention: AuditRetention): Promise<ExpiredEvents | undefined>;
   /** Returns the bytes that events and their index take; undefined where the database does not tell. Free space of a file and recordings are not counted. */
   bytes(): Promise<number | undefined>;
   indexing(): Promise<IndexState>;

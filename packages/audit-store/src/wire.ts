@@ -24,7 +24,7 @@ export const countBody = z.strictObject({ filter: auditFilter, by: auditDimensio
 
 export const chainBody = z.strictObject({ after: z.int().min(0), limit: z.int().min(1).max(maxListed) });
 
-export const proposeBody = z.strictObject({ kept: z.array(z.int().min(1)).max(maxListed) });
+export const proposeBody = z.strictObject({ kept: z.array(z.int().min(1)).max(maxListed), removable: z.int().min(0).optional() });
 
 export const usageBody = z.strictObject({});
 

@@ -25,8 +25,9 @@ describe('the audit store in SQLite', () => {
     const { cut } = await store.propose([], { maxBytes: bytes / 2 });
     expect(cut?.sequence).to.be.within(999, 1_001);
     await store.propose([cut?.sequence ?? 0, 2_000]);
-    const through = await store.expired({ maxBytes: bytes / 2 });
-    expect(await store.remove(through ?? 0)).to.equal(through);
+    const expired = await store.expired({ maxBytes: bytes / 2, removable: 2_000 });
+    expect(expired).to.deep.equal({ first: 1, last: cut?.sequence, reason: 'Size' });
+    expect(await store.remove(expired?.last ?? 0)).to.equal(expired?.last);
     expect(await store.bytes()).to.be.below(bytes * 0.7);
     await store.stop();
     await rm(directory, { recursive: true });

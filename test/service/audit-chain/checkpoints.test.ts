@@ -1,9 +1,10 @@
 import { copyFile } from 'node:fs/promises';
+import { DatabaseSync } from 'node:sqlite';
 import { verifyChain } from '@atrium/audit-store/chain.ts';
-import { verifiedCheckpoint } from '@atrium/audit-store/signed-checkpoints.ts';
+import { signedCheckpoint, verifiedCheckpoint } from '@atrium/audit-store/signed-checkpoints.ts';
 import { chainedEvent } from '@atrium/audit-store/store.ts';
 import { expect } from 'chai';
-import { exportJWK, generateKeyPair } from 'jose';
+import { exportJWK, generateKeyPair, type JWK } from 'jose';
 import { checkpointList } from '../../../src/audit-chain/schema.ts';
 import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
@@ -143,5 +144,58 @@ describe('checkpoints of the audit', () => {
       'the Lease atrium-audit lacks the checkpoint at event 6, which the store knows',
     );
     expect((await list()).items).to.deep.equal([]);
+  });
+});
+
+describe('checkpoints of an audit whose oldest events were deleted', () => {
+  const service = forSuite(anInstallation);
+  const list = async () => checkpointList.parse(await (await service.request(checkpointsPath, { as: 'admin' })).json());
+  const check = async () => /^\[.\]auditCheckpoints .*$/m.exec(await (await fetch(`${service.metricsURL}/readyz?verbose`)).text())?.[0];
+  const create = async (name: string) => {
+    const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } };
+    expect((await service.request(configMaps, { method: 'POST', as: 'admin', body })).status).to.equal(201);
+  };
+
+  it('are refused, and the older ones stay, until the events are back', async () => {
+    for (const sequence of [1, 2, 3]) {
+      await create(`item-${sequence}`);
+      await eventually(list, ({ items }) => items.some((item) => item.sequence === sequence));
+    }
+    const database = new DatabaseSync(service.databaseFile, { timeout: 5_000 });
+    const rows = database.prepare('SELECT * FROM events WHERE sequence <= 2 ORDER BY sequence').all();
+    database.exec('DELETE FROM events WHERE sequence <= 2');
+    expect(await eventually(check, (line) => line?.includes('failed') === true)).to.equal(
+      '[-]auditCheckpoints failed (not critical): the store begins at event 3, and no signed checkpoint allows the removal of event 1',
+    );
+    expect((await list()).items.map(({ sequence, removed }) => [sequence, removed?.sequence])).to.deep.equal(
+      [1, 2, 3].map((sequence) => [sequence, 0]),
+    );
+    const columns = Object.keys(rows[0] ?? {});
+    const insert = database.prepare(`INSERT INTO events (${columns.join()}) VALUES (${columns.map(() => '?').join()})`);
+    for (const row of rows) insert.run(...columns.map((column) => row[column] ?? null));
+    database.close();
+    await eventually(check, (line) => line?.endsWith('ok') === true);
+  });
+
+  it('take the begin of the store as it is after checkpoints of earlier versions', async () => {
+    const { items, keys } = await list();
+    const path = `/api/v1/namespaces/${serviceNamespace}/secrets/atrium-keys`;
+    const { data } = (await service.kubernetes.call('GET', path)).body as { data: Record<string, string> };
+    const [stored] = (JSON.parse(Buffer.from(data['audit.jwks'] ?? '', 'base64').toString()) as { keys: JWK[] }).keys;
+    const lease = `/apis/coordination.k8s.io/v1/namespaces/${serviceNamespace}/leases/atrium-audit`;
+    const key = { ...stored, kid: keys[0]?.kid ?? '' };
+    const former = items.map(({ signed: _signed, removed: _removed, ...checkpoint }) => signedCheckpoint(checkpoint, key));
+    const annotations = { 'auth.platform.io/audit-checkpoints': JSON.stringify(await Promise.all(former)) };
+    await service.stopStore();
+    const mergePatch = { 'content-type': 'application/merge-patch+json' };
+    expect((await service.kubernetes.call('PATCH', lease, { metadata: { annotations } }, mergePatch)).status).to.equal(200);
+    const database = new DatabaseSync(service.databaseFile);
+    database.exec('DELETE FROM events WHERE sequence <= 1');
+    database.close();
+    await service.startStore();
+    await create('item-4');
+    const signed = await eventually(list, (found) => found.items.some(({ sequence }) => sequence === 4));
+    expect(signed.items.at(-1)?.removed).to.deep.equal({ sequence: 1, hash: items[0]?.hash });
+    expect(await check()).to.equal('[+]auditCheckpoints ok');
   });
 });

@@ -10,6 +10,7 @@ import { chainedEvent } from '@atrium/audit-store/store.ts';
 import { expect } from 'chai';
 import { exportJWK, generateKeyPair } from 'jose';
 import { z } from 'zod';
+import { checkpointList } from '../../../src/audit-chain/schema.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { startEmbeddedLogin } from '../../support/embedded-login.ts';
 import { forSuite } from '../../support/for-suite.ts';
@@ -176,6 +177,39 @@ describe('audit verify', () => {
     expect(await verify(textOf(saved), '--checkpoints', copy)).to.include({ code: 0 });
   });
 
+  /** Signs checkpoints at events of the saved audit with a key of its writer. */
+  async function forgedHead(...places: { at: ChainedEvent; removed?: ChainedEvent }[]): Promise<Head> {
+    const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true });
+    const key = { ...(await exportJWK(privateKey)), kid: 'forged' };
+    const checkpoints = places.map(({ at: { sequence, hash }, removed }) =>
+      signedCheckpoint({ sequence, hash, time: '2026-01-12T10:00:00.000Z', count: sequence, removed }, key),
+    );
+    return { checkpoints: await Promise.all(checkpoints), keys: [{ ...(await exportJWK(publicKey)), kid: 'forged' }] };
+  }
+
+  it('prints the removals that checkpoints allow, and accepts with a copy only those that a key of the copy signed', async () => {
+    const copy = await machine.file('checkpoints.json', await read('/auth/v1/audit/checkpoints'));
+    const forged = await forgedHead({ at: line(saved.events, saved.events.length), removed: line(saved.events, 3) });
+    const head = { checkpoints: [...saved.head.checkpoints, ...forged.checkpoints], keys: [...saved.head.keys, ...forged.keys] };
+    const text = textOf({ head, events: saved.events.slice(3) });
+    const { code, stdout, stderr } = await verify(text);
+    expect(code, stderr).to.equal(0);
+    expect(stdout).to.include('\nRemoved by the retention: events through 3, by a checkpoint of 2026-01-12T10:00:00.000Z\n');
+    expect(await verify(text, '--checkpoints', copy)).to.deep.include({
+      ...{ code: 1, stdout: '' },
+      stderr: 'Event 1 is missing: events were removed or moved, and no checkpoint allows it.\n',
+    });
+  });
+
+  it('says that checkpoints of earlier versions tell no removal', async () => {
+    const [cut, end] = [line(saved.events, 3), line(saved.events, saved.events.length)];
+    const events = saved.events.slice(3);
+    const { code, stdout, stderr } = await verify(textOf({ head: await forgedHead({ at: cut }, { at: end }), events }));
+    expect(code, stderr).to.equal(0);
+    expect(stdout).to.match(/\nRemoved: events before 4\. The checkpoints are of an earlier version, [^\n]*\n$/);
+    expect(await verify(textOf({ head: await forgedHead({ at: end }), events }))).to.include({ code: 1 });
+  });
+
   it('tells an audit that cannot be checked from one with a gap', async () => {
     const whole = textOf(saved);
     const { head, events } = saved;
@@ -219,6 +253,22 @@ describe('audit verify', () => {
     database.close();
     expect(stderr).to.equal('Event 4 contradicts its hash or checkpoint: this event, or one before it, was changed.\n');
     expect(code).to.equal(1);
+  });
+
+  it('finds that the oldest rows were deleted in the database of the service', async () => {
+    const { items } = checkpointList.parse(JSON.parse(await read('/auth/v1/audit/checkpoints')));
+    const database = new DatabaseSync(service.databaseFile, { timeout: 5_000 });
+    const through = items[0]?.sequence ?? expect.fail('no checkpoint');
+    const rows = database.prepare('SELECT * FROM events WHERE sequence <= ? ORDER BY sequence').all(through);
+    database.prepare('DELETE FROM events WHERE sequence <= ?').run(through);
+    const { code, stderr } = await verifyService(machine);
+    const columns = Object.keys(rows[0] ?? {});
+    const insert = database.prepare(`INSERT INTO events (${columns.join()}) VALUES (${columns.map(() => '?').join()})`);
+    for (const row of rows) insert.run(...columns.map((column) => row[column] ?? null));
+    database.close();
+    expect(stderr).to.equal('Event 1 is missing: events were removed or moved, and no checkpoint allows it.\n');
+    expect(code).to.equal(1);
+    expect(await verifyService(machine)).to.include({ code: 0 });
   });
 
   it('breaks off, and names no gap, where expired events were removed before they were read', async () => {

@@ -1,9 +1,11 @@
 import { gzipSync } from 'node:zlib';
+import { verifyChain } from '@atrium/audit-store/chain.ts';
 import type { Recording } from '@atrium/audit-store/recording.ts';
-import { auditPage } from '@atrium/audit-store/store.ts';
+import { auditPage, chainPart } from '@atrium/audit-store/store.ts';
 import { expect } from 'chai';
 import { auditEventList } from '../../../src/activity/schema.ts';
 import { RemoteStore } from '../../../src/audit/remote-store.ts';
+import { checkpointList } from '../../../src/audit-chain/schema.ts';
 import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { withAuditStore } from './installation.ts';
@@ -86,13 +88,24 @@ export function itRemovesExpiredEvents(databaseSettings: () => Promise<object> =
 
   it('removes events above the configured age and number after a checkpoint is kept, and tells how many', async () => {
     await service.startStore();
-    await append(['old', 31], ['kept-1', 29], ['kept-2', 0]);
+    await append(['old-1', 40], ['old-2', 31], ['kept-1', 29], ['kept-2', 0]);
     expect(await eventually(query, (found) => found.length === 2)).to.deep.equal(['kept-2', 'kept-1']);
     const removed = async () =>
       /^atrium_audit_store_removed_total (.*)$/m.exec(await (await fetch(`${service.storeMetricsURL()}/metrics`)).text())?.[1];
-    expect(await eventually(removed, (count) => count !== '0')).to.equal('1');
+    expect(await eventually(removed, (count) => count !== '0')).to.equal('2');
     await append(['kept-3', 0], ['kept-4', 0]);
-    expect(await eventually(query, (found) => found.length === 3)).to.deep.equal(['kept-4', 'kept-3', 'kept-2']);
+    expect(await eventually(query, (found) => !found.includes('kept-2'))).to.deep.equal(['kept-4', 'kept-3']);
+    const told = auditPage.parse(await (await ask('/v1/queries', { filter: { event: 'AuditExpired' }, limit: 10 })).json());
+    expect(told.events.map(({ verb, objectRef, reason }) => [verb, objectRef.resource, objectRef.name, reason])).to.deep.equal([
+      ['delete', 'audits', '3-4', 'Number'],
+      ['delete', 'audits', '1-2', 'Age'],
+    ]);
+    const { items } = checkpointList.parse(await (await service.request('/auth/v1/audit/checkpoints', { as: 'admin' })).json());
+    expect(items.at(-1)?.removed?.sequence).to.equal(4);
+    const chain = await ask('/v1/chain', { after: 0, limit: 100 });
+    const { events, newest = 0 } = chainPart.parse(await chain.json());
+    expect(events[0]?.sequence).to.equal(5);
+    expect((await verifyChain(events, items, { sequence: newest })).gap).to.equal(undefined);
     await service.stopStore();
     expect(service.storeLines.filter((line) => line.includes('"msg":"expired audit events were removed"'))).to.have.length(2);
   });

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { type ChainedEvent, type ChainGap, type Checkpoint, firstHash, hashOf, verifyChain } from '../../src/chain.ts';
+import { type ChainedEvent, type ChainGap, type Checkpoint, firstHash, hashOf, nothingRemoved, verifyChain } from '../../src/chain.ts';
 import { matcherOf } from '../../src/conditions.ts';
 import type { AuditEvent } from '../../src/event.ts';
 import {
@@ -531,37 +531,76 @@ export function itIsAnAuditStore(makeDatabase: () => Promise<TestDatabase>): voi
 
     const second = (seconds: number) => Date.UTC(2026, 10, 29, 10, 0, seconds);
 
-    it('goes on after the removal of expired events, and is verified from its checkpoint on', async () => {
+    it('goes on after the removal of expired events that a checkpoint allows, and is verified from there on', async () => {
       await store.append(events(1, 9));
       const before = second(5);
-      const cut = known((await store.propose([], { before })).cut);
+      const { cut: proposed, end, first, start } = await store.propose([], { before });
+      const cut = known(proposed);
+      expect([start, first]).to.deep.equal([0, { sequence: 1, hash: (await all())[0]?.hash }]);
       expect(cut).to.include({ sequence: 4, count: 4 });
+      await store.propose([2, 4, 6]);
       expect(await store.expired({ before })).to.equal(undefined);
-      expect(await store.propose([2, 4, 6])).to.include({ start: 0 });
-      expect(await store.expired({ before })).to.equal(4);
+      expect(await store.expired({ before, removable: 3 })).to.deep.equal({ first: 1, last: 3, reason: 'Age' });
+      expect(await store.expired({ before, removable: 5 })).to.deep.equal({ first: 1, last: 4, reason: 'Age' });
       expect([await store.remove(4), await store.remove(4)]).to.deep.equal([4, 0]);
       await store.append([at(10)]);
       expect(await ids({}, { limit: 99 })).to.deep.equal(['e10', 'e9', 'e8', 'e7', 'e6', 'e5']);
       expect(await store.propose([2, 4, 6])).to.include({ start: 4 });
-      expect(await verifyChain(await all(), [cut])).to.deep.equal({ verified: 6, gap: undefined });
+      const allowing = { ...known(end), removed: cut };
+      expect(await verifyChain(await all(), [allowing])).to.deep.equal({ verified: 6, gap: undefined });
       expect(await verifyChain(await all(), [])).to.deep.equal({ verified: 0, gap: { sequence: 1, reason: 'missing' } });
+    });
+
+    it('has a gap where its begin was deleted, though checkpoints follow', async () => {
+      await store.append(events(1, 9));
+      const chain = await all();
+      const made = (sequence: number, removed?: number): Checkpoint => ({
+        ...{ sequence, hash: aLink(chain, sequence - 1).hash, time: '2026-11-29T10:00:00Z', count: sequence },
+        ...(removed !== undefined && {
+          removed: removed === 0 ? nothingRemoved : { sequence: removed, hash: aLink(chain, removed - 1).hash },
+        }),
+      });
+      const verified = (first: number, trusted: Checkpoint[]) => verifyChain(chain.slice(first - 1), trusted);
+      const kept = [made(3, 0), made(6, 2), made(9, 4)];
+      for (const [first, sequence] of [
+        [6, 5],
+        [7, 5],
+      ] as const)
+        expect((await verified(first, kept)).gap, `from ${first}`).to.deep.equal({ sequence, reason: 'missing' });
+      expect((await verified(4, [made(3, 0), made(9, 0)])).gap).to.deep.equal({ sequence: 1, reason: 'missing' });
+      // The removal through event 4 has not begun, has left events, or is finished.
+      expect([await verified(1, kept), await verified(3, kept), await verified(5, kept)]).to.deep.equal(
+        [9, 6, 5].map((count) => ({ verified: count, gap: undefined })),
+      );
+      const forged = rehashed(chain.with(3, { ...aLink(chain, 3), event: { ...aLink(chain, 3).event, verb: 'get' } }));
+      expect((await verifyChain(forged.slice(2), kept)).gap).to.deep.equal({ sequence: 4, reason: 'changed' });
+      // Checkpoints of earlier versions tell no removal.
+      expect((await verified(4, [made(3), made(9)])).gap).to.equal(undefined);
+      expect((await verified(5, [made(3), made(9)])).gap).to.deep.equal({ sequence: 1, reason: 'missing' });
+      expect((await verified(4, [made(3), made(6), made(9, 0)])).gap).to.deep.equal({ sequence: 1, reason: 'missing' });
     });
 
     it('keeps the event of the newest checkpoint, by which it agrees with the checkpoints outside', async () => {
       await store.append(events(1, 9));
       await store.propose([5]);
-      expect(await store.expired({ maxEvents: 2 })).to.equal(undefined);
+      expect(await store.expired({ maxEvents: 2, removable: 9 })).to.deep.equal({ first: 1, last: 4, reason: 'Number' });
       const { cut, newest } = await store.propose([5], { maxEvents: 2 });
       expect([cut?.sequence, newest?.sequence]).to.deep.equal([7, 5]);
       await store.propose([5, 7, 9]);
-      expect(await store.expired({ maxEvents: 2 })).to.equal(7);
+      expect(await store.expired({ maxEvents: 2, removable: 9 })).to.include({ last: 7 });
     });
 
-    it('begins at a kept checkpoint while a removal is not finished', async () => {
+    it('keeps a single expired event, whose place the event of its removal would take', async () => {
       await store.append(events(1, 9));
-      await store.propose([5]);
-      expect(await store.remove(3)).to.equal(3);
-      expect((await all()).map(({ sequence }) => sequence)).to.deep.equal([6, 7, 8, 9]);
+      await store.propose([9]);
+      for (const [maxEvents, last] of [
+        [8, undefined],
+        [7, 2],
+      ] as const) {
+        expect((await store.propose([9], { maxEvents })).cut?.sequence).to.equal(last);
+        expect((await store.expired({ maxEvents, removable: 9 }))?.last).to.equal(last);
+      }
+      expect(await store.expired({ maxEvents: 2, removable: 1 })).to.equal(undefined);
     });
 
     it('keeps the newest event when all have expired, so that numbers go on', async () => {
@@ -576,11 +615,11 @@ export function itIsAnAuditStore(makeDatabase: () => Promise<TestDatabase>): voi
 
     it('proposes to remove events by age or number, whichever are more, and none that arrived after one that stays', async () => {
       const cutOf = async (bounds: Parameters<AuditDatabase['expired']>[0]) => (await store.propose([], bounds)).cut?.sequence;
-      await store.append([at(1), at(9), at(2), at(10), ...events(11, 15)]);
-      expect(await cutOf({ before: second(5) })).to.equal(1);
-      expect(await cutOf({ maxEvents: 9 })).to.equal(undefined);
-      expect(await cutOf({ maxEvents: 4, before: second(5) })).to.equal(5);
-      expect(await cutOf({ maxEvents: 8, before: second(13) })).to.equal(6);
+      await store.append([at(0), at(1), at(9), at(2), at(10), ...events(11, 15)]);
+      expect(await cutOf({ before: second(5) })).to.equal(2);
+      expect(await cutOf({ maxEvents: 10 })).to.equal(undefined);
+      expect(await cutOf({ maxEvents: 4, before: second(5) })).to.equal(6);
+      expect(await cutOf({ maxEvents: 8, before: second(13) })).to.equal(7);
     });
 
     it('has no checkpoint without events', async () => {

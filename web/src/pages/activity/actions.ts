@@ -59,6 +59,7 @@ const ofService = [
   'AccessTokenDeleted',
   'AgentAllowed',
   'AgentCalledTool',
+  'AuditExpired',
   'AuditExported',
   'AuditRead',
   'BindingReviewReminded',

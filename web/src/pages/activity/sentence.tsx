@@ -76,7 +76,7 @@ function ranCommand(event: AuditEvent, parts: { who: ComponentChildren; what: Co
 }
 
 /** Returns what the sentences about actions of the service name beside the user and the object. */
-function wordsOf({ access, agent, binding = '', event }: AuditEvent): Readonly<Record<string, ComponentChildren>> {
+function wordsOf({ access, agent, binding = '', event, objectRef }: AuditEvent): Readonly<Record<string, ComponentChildren>> {
   const { requester, role } = access ?? {};
   return {
     binding: <bdi>{nameIn(binding)}</bdi>,
@@ -84,6 +84,7 @@ function wordsOf({ access, agent, binding = '', event }: AuditEvent): Readonly<R
     role: event === 'AccessGranted' && access ? <Granted of={access} /> : <bdi>{role}</bdi>,
     agent: <bdi>{agent && agentName(agent)}</bdi>,
     tool: <code>{agent?.tool}</code>,
+    events: <bdi>{objectRef.name}</bdi>,
   };
 }
 
