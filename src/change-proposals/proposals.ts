@@ -132,7 +132,12 @@ export class ChangeProposals {
     requireNoAccessToken('proposals', caller);
     const proposal = await this.#findOpen(name, caller, signal);
     await this.#store.decide(proposal, 'Rejected', signal);
-    this.#services.audit.record({ ...this.#eventOf(proposal, ctx, caller), audit: 'ChangeProposalRejected', target: { name, uid: '' } });
+    this.#services.audit.record({
+      ...this.#eventOf(proposal, ctx, caller),
+      audit: 'ChangeProposalRejected',
+      target: { name, uid: '' },
+      namespace: this.#services.namespace,
+    });
     return this.#shown({ ...proposal, decision: 'Rejected' });
   }
 
