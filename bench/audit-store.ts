@@ -6,22 +6,27 @@
  * a quarter of the time, so that they are measured in the last tenth of the events, and the rate in the others. Each time of a question has
  * the processor time of this process beside it, which includes SQLite and excludes PostgreSQL.
  *
- * node bench/audit-store.ts [events] [sqlite|postgres]
+ * The third number is that of the events that are appended: PostgreSQL copies them for the others, whose chain is wrong. A store that opens
+ * makes their index.
+ *
+ * node bench/audit-store.ts [events] [sqlite|postgres] [appended]
  */
 
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setTimeout as sleep, setImmediate as nextTurn } from 'node:timers/promises';
 import type { AuditEvent } from '@atrium/audit-store/event.ts';
 import { PostgresStore } from '@atrium/audit-store/postgres-store.ts';
 import { SqliteStore } from '@atrium/audit-store/sqlite-store.ts';
 import type { AuditFilter, AuditStore } from '@atrium/audit-store/store.ts';
+import { Pool } from 'pg';
 import { Postgres } from '../test/tools/postgres/postgres.ts';
 import { Turns } from './turns.ts';
 
 const count = Number(process.argv[2] ?? 1_000_000);
+const appended = Number(process.argv[4] ?? count);
 const databases = process.argv[3] === undefined ? ['sqlite', 'postgres'] : [process.argv[3]];
 const batchSize = 500;
 /** Values that are tried for each pair of filters. */
@@ -112,9 +117,11 @@ const filtersOf = ({ cluster, user, verb, objectRef, session, requestID, request
   to: Date.parse(requestReceivedTimestamp),
 });
 
-async function measure(store: AuditStore): Promise<void> {
+const sample: AuditEvent[] = [];
+
+/** Appends events, and measures that. */
+async function fill(store: AuditStore): Promise<void> {
   const turns = new Turns();
-  const sample: AuditEvent[] = [];
   const append = async (from: number) => {
     const events = Array.from({ length: batchSize }, (_, index) => anEvent(from + index));
     if (events[0] !== undefined) sample.push(events[0]);
@@ -122,16 +129,20 @@ async function measure(store: AuditStore): Promise<void> {
     await nextTurn();
     return await timed(() => store.append(events));
   };
-  const rated = Math.floor((count * 0.9) / batchSize) * batchSize;
+  const rated = Math.floor((appended * 0.9) / batchSize) * batchSize;
   let ratedMs = 0;
   for (let from = 0; from < rated; from += batchSize) ratedMs += (await append(from)).clock;
   console.log(`taken in: ${Math.round(rated / (ratedMs / 1000))} events/s`);
-  for (let from = rated; from < count; from += batchSize) {
+  for (let from = rated; from < appended; from += batchSize) {
     turns.begin();
     await append(from);
     turns.end();
   }
   console.log(`longest turn: ${turns.longestMs.toFixed(1)} ms`);
+}
+
+/** Asks questions, and measures them. */
+async function ask(store: AuditStore): Promise<void> {
   const plain: Duration[] = [];
   for (let turn = 0; turn < 50; turn += 1) plain.push(await timed(() => store.list({}, { limit: 50 })));
   const base = quantile(plain, 0.5);
@@ -158,12 +169,41 @@ async function measure(store: AuditStore): Promise<void> {
   console.log(`p95 of the slowest pairs of ${slow.length}, load ${loadavg()[0]?.toFixed(1)}:\n${rows.join('\n')}`);
 }
 
+/** Copies the appended events until there are all, with ids of their own and later times. */
+async function copyEvents(connectionString: string): Promise<void> {
+  const pool = new Pool({ connectionString });
+  const own = [
+    'cluster',
+    'actor',
+    'verb',
+    'api_group',
+    'resource',
+    'namespace',
+    'name',
+    'source',
+    'event',
+    'requester',
+    'outcome',
+    'session',
+  ];
+  for (let from = appended; from < count; from += appended) {
+    await pool.query(
+      `insert into events (sequence, id, time, ${own.join(', ')}, request_id, rest, hash)
+       select sequence + $1, gen_random_uuid()::text, time + $1 * 86, ${own.join(', ')}, gen_random_uuid()::text, rest, hash
+       from events where sequence <= $2 order by sequence`,
+      [from, Math.min(appended, count - from)],
+    );
+  }
+  await pool.end();
+}
+
 const runs: Record<string, () => Promise<void>> = {
   async sqlite() {
     const folder = await mkdtemp(join(tmpdir(), 'atrium-audit-bench-'));
     const file = join(folder, 'audit.db');
     const store = await SqliteStore.open(file);
-    await measure(store);
+    await fill(store);
+    await ask(store);
     await store.stop();
     console.log(`on disk: ${Math.round((await stat(file)).size / count)} bytes an event`);
     await rm(folder, { recursive: true });
@@ -171,9 +211,14 @@ const runs: Record<string, () => Promise<void>> = {
   async postgres() {
     const postgres = await Postgres.start({ waitsForDisk: true });
     const connectionString = await postgres.database();
-    const store = await PostgresStore.open({ connectionString }, console.error);
+    const filled = await PostgresStore.open({ connectionString }, console.error);
     const empty = await postgres.bytesOf('test1');
-    await measure(store);
+    await fill(filled);
+    await filled.stop();
+    await copyEvents(connectionString);
+    const store = await PostgresStore.open({ connectionString }, console.error);
+    while ((await store.indexing()).left > 0) await sleep(1_000);
+    await ask(store);
     await store.stop();
     console.log(`on disk: ${Math.round(((await postgres.bytesOf('test1')) - empty) / count)} bytes an event`);
     await postgres.stop();
