@@ -15,7 +15,7 @@ import { gathered, isJson, withErrorEvent } from '@atrium/kubernetes/forward.ts'
 import { connectionOf } from '@atrium/kubernetes/opened-connection.ts';
 import type { PassedCall } from '@atrium/kubernetes/passage.ts';
 import { accessOf, compactSearch, isTrue, requestedAccess, type Target, targetOf } from '@atrium/kubernetes/request-target.ts';
-import { forbidden, type StatusError } from '@atrium/objects/status.ts';
+import { forbidden, StatusError } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
 import { auditCaller, auditView } from '../audit/audit.ts';
 import type { Recorders } from '../recordings/recorders.ts';
@@ -182,9 +182,10 @@ export class KubernetesProxy {
     const subProtocol = subProtocolOf(answer.headers);
     shell?.follow(upgrade.protocol, subProtocol);
     const carried = relay({ ...tunnel, idleMs, pingMs, protocol: subProtocol, signal: passed.signal, tap: shell });
-    void carried.then(({ sent: bytesSent, received: bytesReceived }) => {
+    void carried.then(({ sent: bytesSent, received: bytesReceived, isIdle }) => {
       this.#record(open, { reason: 'End', bytesSent, bytesReceived });
-      recording?.ended({ bytesSent, bytesReceived, ...(shell && { recorded: shell.end() }) }, shell?.endReason);
+      const reason = isIdle ? 'IdleTimeout' : endReasonOf(passed.signal);
+      recording?.ended({ bytesSent, bytesReceived, ...(shell && { recorded: shell.end() }) }, { failure: shell?.endReason, reason });
       if (shell) this.#recorders.end(shell.handedOver());
     });
   }
@@ -207,6 +208,12 @@ function recordedCall({ headers, signal, ...call }: PassedCall, ended: AbortSign
   const { 'sec-websocket-extensions': _extensions, ...others } = headers;
   return { ...call, headers: others, signal: AbortSignal.any([signal, ended]) };
 }
+
+const endReasons: Readonly<Record<number, string>> = { 401: 'CredentialEnded', 403: 'AccessLost', 410: 'AccessLost', 503: 'Shutdown' };
+
+/** Returns the reason for which the service has ended a connection; undefined for an end by one of its sides. */
+const endReasonOf = ({ reason }: AbortSignal): string | undefined =>
+  reason instanceof StatusError ? endReasons[reason.status.code] : undefined;
 
 interface Open {
   ctx: Context;

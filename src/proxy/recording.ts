@@ -43,6 +43,13 @@ interface Decided {
 /** Bytes of a connection in both directions, and what a recording of it has. */
 type Carried = Pick<NonNullable<AuditEvent['connection']>, 'bytesSent' | 'bytesReceived' | 'recorded'>;
 
+/** Reasons for which the service has ended a connection. */
+interface Ended {
+  /** Reason of a failure: a shell that could not be recorded any more. */
+  failure: string | undefined;
+  reason: string | undefined;
+}
+
 /** The audit events of a request that writes, connects, or reads Secrets, handed on once the answer is out. */
 export class Recording {
   readonly #target: Target;
@@ -175,8 +182,9 @@ export class Recording {
     this.#isOver = true;
   }
 
-  /** Records the end of a connection. @param reason set if the service has ended it */
-  ended(carried: Carried, reason?: string): void {
+  /** Records the end of a connection. */
+  ended(carried: Carried, { failure, ...cut }: Ended): void {
+    const reason = failure ?? cut.reason;
     this.#intake.record({
       ...this.#common,
       auditID: randomUUID(),
@@ -184,7 +192,7 @@ export class Recording {
       connection: { ...this.#common.connection, ...carried },
       requestReceivedTimestamp: this.#now().toISOString(),
       milliseconds: Math.round(performance.now() - this.#startedAt),
-      outcome: reason === undefined ? 'success' : 'failure',
+      outcome: failure === undefined ? 'success' : 'failure',
       ...(reason !== undefined && { reason }),
     });
   }

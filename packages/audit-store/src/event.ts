@@ -124,7 +124,7 @@ export const auditEvent = z
       .string()
       .optional()
       .describe(
-        'Reason of an action of the service, in UpperCamelCase. `DetailsRefused`: the audit store refused the other members of the event.',
+        'Reason of an action of the service, in UpperCamelCase. Reason for which the service has ended a connection: `AccessLost`, `CredentialEnded`, `IdleTimeout`, `Shutdown`, `RecordingNotStored`, `RecordingTooLarge`. `DetailsRefused`: the audit store refused the other members of the event.',
       ),
     dryRun: z.literal(true).optional(),
     issuer: z.string().optional().describe('Id of the issuer of a login or workload.'),

@@ -35,11 +35,13 @@ export interface Tunnel {
   tap?: Tap | undefined;
 }
 
-/** Bytes in each direction. */
+/** Bytes in each direction, and whether silence ended the tunnel. */
 export interface Carried {
   /** Bytes to the upstream. */
   sent: number;
   received: number;
+  /** True for a tunnel that was cut because it was silent. */
+  isIdle: boolean;
 }
 
 const keepAliveMs = 30_000;
@@ -67,7 +69,11 @@ export function relay({ client, clientHead, upstream, upstreamHead, idleMs, ping
     socket.setKeepAlive(true, keepAliveMs);
   }
   // All bytes are read from or written to the upstream socket.
-  upstream.setTimeout(idleMs, cut);
+  let isIdle = false;
+  upstream.setTimeout(idleMs, () => {
+    isIdle = true;
+    cut();
+  });
   if (clientHead.length > 0) client.unshift(clientHead);
   if (upstreamHead.length > 0) upstream.unshift(upstreamHead);
   const pings = pingMs === undefined ? undefined : new WebSocketPings(client, pingMs);
@@ -93,7 +99,7 @@ export function relay({ client, clientHead, upstream, upstreamHead, idleMs, ping
     signal.removeEventListener('abort', refuse);
     pings?.end();
     const received = client.bytesWritten - before.received - (pings?.bytes ?? 0);
-    return { sent: upstream.bytesWritten - before.sent, received };
+    return { sent: upstream.bytesWritten - before.sent, received, isIdle };
   });
 }
 
