@@ -61,9 +61,12 @@ const secretKind: Restored = { type: core('secrets'), kind: 'Secret', isNamespac
 const clusterRoleKind = { type: { group: 'rbac.authorization.k8s.io', version: 'v1', resource: 'clusterroles' }, kind: 'ClusterRole' };
 const leaseKind = { type: { group: 'coordination.k8s.io', version: 'v1', resource: 'leases' }, kind: 'Lease' };
 
+/** Lease with the checkpoints of the audit. The others name holders that are gone. */
+const checkpointLease = 'atrium-audit';
+
 /** Kinds in the order in which they are created: each names only objects of the lines before. */
 const order: readonly (readonly Restored[])[] = [
-  [{ type: core('configmaps'), kind: 'ConfigMap', isNamespaced: true }, secretKind],
+  [{ type: core('configmaps'), kind: 'ConfigMap', isNamespaced: true }, secretKind, { ...leaseKind, isNamespaced: true }],
   [{ ...userKind, keepsStatus: true }, groupKind, accessPolicyKind, bindingReviewKind, { type: consolePluginType, kind: 'ConsolePlugin' }],
   [{ ...accessRequestKind, keepsStatus: true }],
   [{ ...userBindingKind, keepsStatus: true }],
@@ -165,6 +168,7 @@ class Restore {
   async add(kind: Restored, object: Stored): Promise<void> {
     const { name, uid, ownerReferences, deletionTimestamp } = object.metadata;
     if (deletionTimestamp !== undefined || foreignTypes.includes(object.type ?? '')) return;
+    if (kind.kind === leaseKind.kind && name !== checkpointLease) return;
     const label = `${kind.kind} ${name}`;
     const lost = ownerReferences.find((owner) => !this.#replaced.has(owner.uid));
     if (lost !== undefined && lost.apiVersion !== userApiVersion)
@@ -220,6 +224,8 @@ class Restore {
     const renewed = this.#replace(object);
     if (object.kind === factorKind.kind) return this.#resealed(renewed);
     if (object.kind === accessRequestKind.kind) return this.#withRole(renewed);
+    // A replica that held it when the backup was made is gone.
+    if (object.kind === leaseKind.kind) return { ...renewed, spec: {} };
     if (object.kind !== 'Secret' || object.metadata.name !== this.#parts.keysSecret) return renewed;
     // Without the former signing keys, a token that was revoked after the backup is not accepted again.
     const { 'identity.jwks': _signingKeys, ...data } = z.record(z.string(), z.string()).parse(renewed.data);

@@ -34,6 +34,8 @@ async function commandOf(pattern: RegExp): Promise<string> {
 /** Kinds that the backup leaves out. */
 const shortLived = ['sessions', 'identityrecords', 'changeproposals'];
 
+const checkpoints = { name: 'atrium-audit', namespace: serviceNamespace };
+
 const keySecret = z.object({ data: z.object({ 'seal.jwks': z.string(), 'identity.jwks': z.string() }) });
 
 describe('a backup of the objects', () => {
@@ -126,6 +128,11 @@ describe('a backup of the objects', () => {
     const { status: given } = await access.untilPhase(active, 'Active');
     await new Bindings(admin).untilBound(`ar-${active.metadata.uid}`, ['User alice in shop']);
 
+    const annotations = { 'auth.platform.io/audit-checkpoints': '["signed"]' };
+    const held = { holderIdentity: 'atrium-gone', leaseDurationSeconds: 30, renewTime: '2100-01-01T00:00:00.000000Z' };
+    const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { ...checkpoints, annotations }, spec: held };
+    await admin.apply(lease);
+
     const directory = dirname(before.kubeconfig);
     const file = join(directory, 'atrium-backup.json');
     const { PATH = '' } = process.env;
@@ -144,8 +151,13 @@ describe('a backup of the objects', () => {
       .and.to.include('restored: AccessRequest, 2\n')
       .and.to.include('restored: ConsolePlugin, 1\n')
       .and.to.include('restored: BindingReview, 1\n')
+      .and.to.include('restored: Lease, 1\n')
       .and.to.match(/^restored: RevokedToken, [1-9]/m);
     expect(stdout).not.to.include('not restored');
+    const leasePath = `/apis/coordination.k8s.io/v1/namespaces/${serviceNamespace}/leases/${checkpoints.name}`;
+    const { metadata: restoredLease, spec } = (await after.admin.call('GET', leasePath)).body as { metadata: Manifest['metadata']; spec: object };
+    expect(restoredLease.annotations).to.include(annotations);
+    expect(spec).to.deep.equal({});
 
     // Kubernetes deletes what has an owner that does not exist.
     const owner = { apiVersion: 'auth.platform.io/v1', kind: 'User', name: 'nobody', uid: '0a8e1f7c-6d0a-4a55-9d2f-5f0c3c8f7a11' };
@@ -196,7 +208,7 @@ describe('a backup of the objects', () => {
       .map((name) => name.replace(/\.yaml$/, ''))
       .filter((name) => name !== 'kustomization' && !shortLived.includes(name.replace(/\..*/, '')));
     const [, named = ''] = /--output json (\S+) /.exec(await commandOf(/^kubectl .* > atrium-backup\.json$/m)) ?? [];
-    expect(named.split(',')).to.have.members(['secrets', 'configmaps', ...kinds]);
+    expect(named.split(',')).to.have.members(['secrets', 'configmaps', 'leases.coordination.k8s.io', ...kinds]);
   });
 
   it('changes nothing while a replica runs, and continues after an interruption', async () => {
