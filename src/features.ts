@@ -125,7 +125,7 @@ export function createFeatures(context: ProcessContext): Features {
   const recordings = createRecordings(services, {
     store: base.auditStore?.recordings,
     ownSince: sinceRecord,
-    policiesOf: (user) => base.watchedAccess?.policiesOf(user) ?? [],
+    policiesOf: (user) => base.watchedAccess?.active.policiesOf(user) ?? [],
   });
   const mayEnrol = factorStore && mayEnrolBy(config, localGroups);
   const explorerNeeds = {
@@ -193,7 +193,9 @@ export function createFeatures(context: ProcessContext): Features {
         })
       : {},
     identity ?? {},
-    config.features.kubernetesProxy ? createProxy(services, authenticator, recordings.recorders) : {},
+    config.features.kubernetesProxy
+      ? createProxy(services, authenticator, { recorders: recordings.recorders, activeRequests: base.watchedAccess?.active })
+      : {},
     plugins,
     console,
     events ?? {},

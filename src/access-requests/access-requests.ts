@@ -18,6 +18,7 @@ import { isMailSet } from '../mail/mailer.ts';
 import type { Feature, Services } from '../services.ts';
 import { type LocalGroupLookup, localGroupName } from '../users/record/local-groups.ts';
 import { AccessMail, type Letterhead } from './access-mail.ts';
+import { ActiveRequests } from './active-requests.ts';
 import { AdmissionPolicies } from './admission-policies.ts';
 import { isUnreviewed } from './break-glass.ts';
 import type { AccessSources } from './changes.ts';
@@ -50,8 +51,7 @@ interface WatchedAccess {
    * @throws StatusError 503 while they are unknown or outdated
    */
   names(kind: 'User' | 'Group', name: string): boolean;
-  /** Returns the policies by which a user has access now, by the name in Kubernetes. */
-  policiesOf(user: string): readonly string[];
+  active: ActiveRequests;
 }
 
 export function watchAccess(services: Services): WatchedAccess {
@@ -69,8 +69,7 @@ export function watchAccess(services: Services): WatchedAccess {
       for (const row of requests.cache.values()) if (kind === 'User' && isOpen(row) && row.spec?.record === name) return true;
       return false;
     },
-    policiesOf: (user) =>
-      [...requests.cache.values()].flatMap(({ phase, spec }) => (phase === 'Active' && spec?.requester === user ? [spec.policy.name] : [])),
+    active: new ActiveRequests(requests.cache),
   };
 }
 

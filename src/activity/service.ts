@@ -286,6 +286,7 @@ function shownToObject(event: AuditEvent, { identity }: Caller): AuditEvent {
     requestID: _request,
     traceID: _trace,
     annotations: _right,
+    accessRequests: _requests,
     requestObject: _body,
     ...shown
   } = event;

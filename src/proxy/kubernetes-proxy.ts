@@ -21,7 +21,7 @@ import { auditCaller, auditView } from '../audit/audit.ts';
 import type { Recorders } from '../recordings/recorders.ts';
 import type { Services } from '../services.ts';
 import { answerWith, switchedHeaders } from './answer.ts';
-import { Recording } from './recording.ts';
+import { type ActiveRequests, Recording } from './recording.ts';
 import { checkRequest, isRead, withoutTokenSecret } from './rules.ts';
 
 /** Bound of the API server. */
@@ -33,6 +33,12 @@ const stuckMs = 60_000;
 /** Least interval of the checks of a view. */
 const leastCheckMs = 1_000;
 
+export interface ProxyNeeds {
+  recorders: Recorders;
+  /** Requests that give access now. Undefined without access requests. */
+  activeRequests: ActiveRequests | undefined;
+}
+
 /**
  * Passes requests on to the API server with the caller's identity (docs/contract/kubernetes.md). Bytes are neither parsed nor stored,
  * except for the body of a Secret that may be refused.
@@ -41,15 +47,17 @@ export class KubernetesProxy {
   readonly #services: Services;
   readonly #authenticator: Authenticator;
   readonly #recorders: Recorders;
+  readonly #activeRequests: ActiveRequests | undefined;
   /** Prefix of the service before the path of the API server. */
   readonly #own: string;
   readonly #targets = new WeakMap<Context, Target>();
   readonly #heldSecrets = new ConcurrencyLimit({ maxEach: maxHeldSecretsOfCaller, what: 'writes of Secrets of yours' });
 
-  constructor(services: Services, authenticator: Authenticator, recorders: Recorders) {
+  constructor(services: Services, authenticator: Authenticator, { recorders, activeRequests }: ProxyNeeds) {
     this.#services = services;
     this.#authenticator = authenticator;
     this.#recorders = recorders;
+    this.#activeRequests = activeRequests;
     reportRefusals(services.metrics, 'secrets', this.#heldSecrets);
     this.#own = `${services.basePath}/api/kubernetes`;
   }
@@ -74,7 +82,8 @@ export class KubernetesProxy {
     const { apiServer, auditIntake, config, now } = this.#services;
     const rules = config.kubernetes.proxy;
     const target = this.#targetOf(ctx);
-    const recording = auditIntake && Recording.begin(ctx, caller, target, { auditIntake, now, policy: config.audit.policy });
+    const recorder = auditIntake && { auditIntake, now, policy: config.audit.policy, activeRequests: this.#activeRequests };
+    const recording = recorder && Recording.begin(ctx, caller, target, recorder);
     const { tokenSecretRefusal } = checkRequest(ctx, caller, target, this.#services);
     if (caller.viewing && !isRead(ctx.method, target)) this.#recordViewedWrite(ctx, caller.viewing);
     const isLong = ctx.state.isLasting === true;

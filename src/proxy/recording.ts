@@ -29,7 +29,14 @@ const scaled = z.object({ spec: z.object({ replicas: z.int().default(0) }) });
 interface Recorder {
   auditIntake: AuditIntake;
   policy: Config['audit']['policy'];
+  activeRequests: ActiveRequests | undefined;
   now: () => Date;
+}
+
+/** Access requests that give access now. */
+export interface ActiveRequests {
+  /** Returns the first ones that give a user access to a namespace. @param namespace '' for the cluster */
+  namesFor(user: string, namespace: string): string[];
 }
 
 /** Verb and object of a request. */
@@ -62,6 +69,8 @@ export class Recording {
   readonly #intake: AuditIntake;
   /** Members that are the same at the begin and the end of a connection. */
   #common: Omit<AuditEvent, 'auditID' | 'outcome' | 'requestReceivedTimestamp'>;
+  /** Access by which the caller may have had the right. */
+  readonly #right: Pick<AuditEvent, 'accessRequests'>;
   /** Id of the event. */
   readonly id = randomUUID();
   readonly #now: () => Date;
@@ -73,11 +82,15 @@ export class Recording {
   #replicasBefore: number | undefined;
   #facts: Pick<AuditEvent, 'changes'> & { name?: string | undefined } = {};
 
-  private constructor(ctx: Context, caller: Caller, target: Target, { auditIntake, now, about, rule }: Recorder & Decided) {
+  private constructor(ctx: Context, caller: Caller, target: Target, { auditIntake, activeRequests, now, about, rule }: Recorder & Decided) {
     const { requestId, source, userAgent } = auditOrigin(ctx);
     const { identity, session, accessToken } = actorOf(caller);
     const { verb, group, resource, subresource, namespace, name } = about;
     const connection = subresource === '' ? undefined : connectionOf(subresource, target.search);
+    // A Namespace is in itself, as in RBAC. The API server decides about a view by the rights of its target.
+    const place = group === '' && resource === 'namespaces' ? name : namespace;
+    const accessRequests = activeRequests?.namesFor(caller.identity.name, place) ?? [];
+    this.#right = accessRequests.length > 0 ? { accessRequests } : {};
     this.#target = target;
     this.#delivery = rule.delivery;
     this.#about = about;
@@ -123,7 +136,7 @@ export class Recording {
     const at = { requestReceivedTimestamp: this.#at.toISOString() };
     try {
       await this.#intake.begin(
-        { ...this.#common, ...at, auditID: this.id, outcome: 'unknown' },
+        { ...this.#common, ...this.#right, ...at, auditID: this.id, outcome: 'unknown' },
         {
           ...(this.#delivery && { isRequired: this.#delivery === 'required' }),
           bodyBytes: this.#body && this.#isBodyKept ? maxBodyTextBytes : 0,
@@ -149,6 +162,7 @@ export class Recording {
     const { objectRef } = this.#common;
     this.#intake.record({
       ...this.#common,
+      ...(code !== 403 && this.#right),
       auditID: this.id,
       objectRef: { ...objectRef, ...(name && { name }) },
       ...(code === 101 && { stage: 'ResponseStarted' }),
@@ -187,6 +201,7 @@ export class Recording {
     const reason = failure ?? cut.reason;
     this.#intake.record({
       ...this.#common,
+      ...this.#right,
       auditID: randomUUID(),
       stage: 'ResponseComplete',
       connection: { ...this.#common.connection, ...carried },

@@ -135,6 +135,12 @@ export const auditEvent = z
     traceID: z.string().optional(),
     session: z.string().optional().describe('Session of the user.'),
     accessToken: z.string().optional().describe('Id of the access token.'),
+    accessRequests: z
+      .array(z.string())
+      .optional()
+      .describe(
+        'First 4 AccessRequests by which the user had a role at the place of the object then. Another binding may have allowed it.',
+      ),
     changes: z.array(change).optional(),
     grant: grant.optional(),
     patchType: z.string().optional().describe('Media type of a patch that is `requestObject`.'),

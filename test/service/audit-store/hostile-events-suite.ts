@@ -27,6 +27,7 @@ const whole: Required<Omit<AuditEvent, 'objectUser'>> = {
   },
   ...{ requestReceivedTimestamp: '2026-01-12T10:00:00.000Z', milliseconds: 8, outcome: 'success', responseStatus: { code: 200 } },
   ...{ write: 'patch users', reason: 'Because', issuer: 'issuer', requestID: 'r1', traceID: 't1', session: 's1', accessToken: 'a1' },
+  accessRequests: ['areq-1'],
   changes: [{ field: 'spec.replicas', from: 1, to: 2 }],
   grant: { role: 'ClusterRole/view', subjects: ['User/eve'], namespaces: ['shop'], until: '2026-01-13T10:00:00Z' },
   ...{ patchType: 'application/json', requestObject: '{}', annotations: { 'authorization.k8s.io/reason': 'a binding' } },
