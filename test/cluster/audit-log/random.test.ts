@@ -3,34 +3,104 @@
  * a long run, and `AUDIT_SEED` plays one again.
  */
 import { readFile } from 'node:fs/promises';
+import { request as httpRequest } from 'node:http';
 import { expect } from 'chai';
 import { z } from 'zod';
 import { auditEventList } from '../../../src/activity/schema.ts';
 import { withAuditStore } from '../../service/audit-store/installation.ts';
-import { eventually } from '../../support/cluster-admin.ts';
+import { eventually, type Manifest } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { clusterRoleBinding } from '../../support/grants.ts';
 import { randomNumbers } from '../../support/random-numbers.ts';
 import { AuditLog } from './audit-log.ts';
+import { type RandomRequest, randomRequests, users } from './random-requests.ts';
 
 const steps = Number(process.env.AUDIT_STEPS ?? '400');
 const seed = Number(process.env.AUDIT_SEED ?? Math.floor(Math.random() * 1_000_000));
 /** Requests at a time. */
 const senders = 4;
+/** User agent of requests whose sender leaves before the answer: the door does not know the outcome then. */
+const leaver = 'leaves';
+
 const line = z.object({
   auditID: z.string(),
   verb: z.string(),
   requestURI: z.string(),
+  user: z.object({ username: z.string().default('') }),
+  impersonatedUser: z.object({ username: z.string() }).optional(),
+  objectRef: z
+    .object({
+      apiGroup: z.string().default(''),
+      resource: z.string().default(''),
+      subresource: z.string().optional(),
+      namespace: z.string().optional(),
+      name: z.string().optional(),
+    })
+    .optional(),
   responseStatus: z.object({ code: z.int() }).optional(),
 });
+type Line = z.output<typeof line>;
+type Stored = z.output<typeof auditEventList>['items'][number];
+
+const reads = ['get', 'list', 'watch'];
+const connections = ['exec', 'attach', 'portforward'];
+
+/** Reports whether a request must have an event: a write, a connection or a read of Secrets. The service sends reviews in the name of callers. */
+function isAudited({ user, verb, objectRef }: Line): boolean {
+  if (objectRef === undefined || !(users as readonly string[]).includes(user.username)) return false;
+  const { apiGroup, resource, subresource = '' } = objectRef;
+  if (reads.includes(verb)) return connections.includes(subresource) || (apiGroup === '' && resource === 'secrets');
+  return !resource.endsWith('reviews');
+}
+
+/** Returns what the API server tells otherwise than the event, or 'no event'. */
+function difference(told: Line, event: Stored | undefined): string | undefined {
+  if (event === undefined) return 'no event';
+  const { apiGroup, resource, subresource = '', namespace = '', name = '' } = told.objectRef ?? {};
+  const { objectRef } = event;
+  const isNamespace = apiGroup === '' && resource === 'namespaces';
+  // The API server does not know a name that it generates, and the door no name of a refused creation.
+  const isUnknown = told.verb === 'create' && (name === '' || objectRef.name === undefined);
+  const code = told.responseStatus?.code ?? 0;
+  const pairs: Record<string, [unknown, unknown]> = {
+    user: [told.user.username, event.user?.username],
+    impersonatedUser: [told.impersonatedUser?.username, event.impersonatedUser?.username],
+    verb: [told.verb, event.verb],
+    apiGroup: [apiGroup, objectRef.apiGroup],
+    resource: [resource, objectRef.resource],
+    subresource: [subresource, objectRef.subresource ?? ''],
+    ...(!isNamespace && { namespace: [namespace, objectRef.namespace ?? ''] }),
+    ...(!isUnknown && { name: [name, objectRef.name ?? ''] }),
+    dryRun: [told.requestURI.includes('dryRun=All'), event.dryRun === true],
+    ...(event.userAgent !== leaver && { code: [code, event.responseStatus?.code] }),
+    ...(event.userAgent !== leaver && { outcome: [code < 400 ? 'success' : 'failure', event.outcome] }),
+  };
+  const [found] = Object.entries(pairs).filter(([, [one, other]]) => one !== other);
+  return found && `${found[0]}: ${found[1].join(' is ')}`;
+}
+
+const crontabs: Manifest = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: 'crontabs.example.com' },
+  spec: {
+    group: 'example.com',
+    names: { kind: 'CronTab', plural: 'crontabs' },
+    scope: 'Namespaced',
+    versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
+  },
+};
 
 describe(`random requests at the door (AUDIT_SEED=${seed})`, function () {
   this.timeout(0);
   const service = forSuite(async () => {
     const started = await withAuditStore({
       isReused: false,
+      config: { kubernetes: { viewAs: 'write' }, login: { stepUp: { operations: [] } } },
       objects: [
         { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } },
+        crontabs,
+        clusterRoleBinding('owner', 'cluster-admin', { kind: 'User', name: 'manager' }),
         clusterRoleBinding('editor', 'edit', { kind: 'User', name: 'alice' }),
         clusterRoleBinding('reader', 'view', { kind: 'User', name: 'bob' }),
       ],
@@ -39,63 +109,53 @@ describe(`random requests at the door (AUDIT_SEED=${seed})`, function () {
     return started;
   });
 
-  /** Returns the ids of all events of the door. */
-  async function stored(): Promise<Set<string>> {
-    const found = new Set<string>();
+  /** Returns all events of the door by their ids. */
+  async function stored(): Promise<Map<string, Stored>> {
+    const found = new Map<string, Stored>();
     for (let next: string | undefined = ''; next !== undefined; ) {
       const query = new URLSearchParams({ source: 'door', limit: '500', ...(next && { continue: next }) });
       const response = await service.request(`/auth/v1/audit?${query}`, { as: 'admin' });
       expect(response.status).to.equal(200);
       const { items, metadata } = auditEventList.parse(await response.json());
-      for (const { auditID } of items) found.add(auditID);
+      for (const event of items) found.set(event.auditID, event);
       next = metadata.continue;
     }
     return found;
   }
 
-  it(`leave an event for each of ${steps} that the API server tells`, async () => {
-    const random = randomNumbers(seed);
-    const oneOf = <T>(values: readonly [T, ...T[]]): T => values[Math.floor(random() * values.length)] ?? values[0];
-    const name = () => oneOf(['a', 'b', 'c', 'x'.repeat(253), 'Not%20A%20Name', '%E2%80%AEtxt', '']);
-    const request = () => {
-      const namespace = oneOf(['default', 'shop', 'none']);
-      const resource = oneOf(['configmaps', 'secrets', 'serviceaccounts', 'pods', 'nothings']);
-      const named = name();
-      const path = oneOf([
-        `/api/v1/namespaces/${namespace}/${resource}${named && `/${named}`}`,
-        `/apis/rbac.authorization.k8s.io/v1/clusterroles${named && `/${named}`}`,
-        `/apis/apps/v1/namespaces/${namespace}/deployments/${named || 'a'}/scale`,
-        `/api/v1/namespaces/${namespace}/pods/${named || 'a'}/${oneOf(['exec', 'log', 'eviction', 'portforward'])}?command=ls`,
-      ]);
-      const method = oneOf(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']);
-      const kind = { configmaps: 'ConfigMap', secrets: 'Secret' }[resource as string] ?? 'ConfigMap';
-      const body = oneOf<unknown>([
-        { apiVersion: 'v1', kind, metadata: { name: oneOf(['a', 'b', 'c']) } },
-        { apiVersion: 'v1', kind, metadata: { generateName: 'some-' } },
-        { data: { a: String(random()) } },
-        'no JSON',
-        { apiVersion: 'v1', kind, metadata: { name: 'a' }, data: { a: 'x'.repeat(20_000) } },
-      ]);
-      return {
-        path: `/api/kubernetes${path}${random() < 0.1 ? `${path.includes('?') ? '&' : '?'}dryRun=All` : ''}`,
-        method,
-        ...(method !== 'GET' && { body }),
-        as: oneOf(['admin', 'alice', 'bob', 'carol'] as const),
-        isAborted: random() < 0.05,
-        agent: oneOf(['kubectl', '"},{"x":"', '<script>', '=1+1']),
-      };
+  /** Asks for a connection in another protocol, and ends it when it is open. */
+  const upgrade = (path: string, headers: Record<string, string>) =>
+    new Promise<void>((resolve) => {
+      const upgrading = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' };
+      const key = { 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==', 'sec-websocket-protocol': 'v5.channel.k8s.io' };
+      const sent = httpRequest(`${service.url}${path}`, { headers: { ...upgrading, ...key, ...headers } });
+      sent.on('upgrade', (_response, socket) => resolve(void socket.destroy()));
+      sent.on('response', (response) => response.resume().on('close', resolve));
+      sent.on('error', () => resolve()).end();
+    });
+
+  async function sendOne({ path, isAborted, isUpgrade, agent, viewed, isViewWrite, ...rest }: RandomRequest): Promise<void> {
+    const headers = {
+      'user-agent': isAborted && !isUpgrade ? leaver : agent,
+      ...(viewed !== undefined && { 'impersonate-user': viewed }),
+      ...(viewed !== undefined && isViewWrite && { 'atrium-view-as-write': viewed }),
     };
+    if (isUpgrade) return upgrade(path, { ...headers, authorization: `Bearer ${await service.token(rest.as)}` });
+    const type = rest.method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
+    const leaving = new AbortController();
+    const answered = service.request(path, { ...rest, signal: leaving.signal, headers: { 'content-type': type, ...headers } });
+    if (isAborted) setImmediate(() => leaving.abort());
+    // A caller that has left gets no answer.
+    await answered.then((response) => response.arrayBuffer()).catch(() => undefined);
+  }
+
+  it(`leave an event for each of ${steps} that the API server tells`, async () => {
+    const request = randomRequests(randomNumbers(seed));
     let left = steps;
     const send = async () => {
       while (left > 0) {
         left -= 1;
-        const { path, isAborted, agent, ...rest } = request();
-        const type = rest.method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
-        const leaving = new AbortController();
-        const answered = service.request(path, { ...rest, signal: leaving.signal, headers: { 'content-type': type, 'user-agent': agent } });
-        if (isAborted) setImmediate(() => leaving.abort());
-        // A caller that has left gets no answer.
-        await answered.then((response) => response.arrayBuffer()).catch(() => undefined);
+        await sendOne(request());
       }
     };
     await Promise.all(Array.from({ length: senders }, send));
@@ -106,11 +166,15 @@ describe(`random requests at the door (AUDIT_SEED=${seed})`, function () {
       .split('\n')
       .slice(0, -1)
       .map((text) => line.parse(JSON.parse(text)))
-      .filter(({ auditID }) => auditID.startsWith('atrium-'));
-    const missing = (ids: ReadonlySet<string>) => told.filter(({ auditID }) => !ids.has(auditID.slice('atrium-'.length)));
-    const ids = await eventually(stored, (found) => missing(found).length === 0);
-    expect(missing(ids)).to.deep.equal([]);
+      .filter(isAudited);
+    const wrong = (events: ReadonlyMap<string, Stored>) =>
+      told.flatMap((one) => {
+        const isDifferent = difference(one, events.get(one.auditID.replace(/^atrium-/, '')));
+        return isDifferent === undefined ? [] : [{ isDifferent, ...one }];
+      });
+    const events = await eventually(stored, (found) => wrong(found).length === 0).catch(stored);
+    expect(wrong(events)).to.deep.equal([]);
     expect(told.length).to.be.greaterThan(steps / 4);
-    console.log(`      ${steps} requests, ${told.length} told by the API server, ${ids.size} events of the door, 0 missing`);
+    console.log(`      ${steps} requests, ${told.length} told by the API server, ${events.size} events of the door, 0 missing`);
   });
 });
