@@ -213,7 +213,7 @@ describe('kubectl atrium audit', () => {
     ]);
   });
 
-  it('prints numbers that a write changed, and who was given which role', async () => {
+  it('prints numbers that a write changed, and roles that users got', async () => {
     const place = { objectRef: { apiGroup: '', resource: 'configmaps', namespace: 'details', name: 'a' } };
     const grant = { role: 'ClusterRole/edit', subjects: [`User/${noa}`, 'Group/ops'], until: '2026-01-12T14:00:00Z' };
     const access = { requester: noa, policy: 'shop-debug', role: 'ClusterRole/view', namespaces: ['shop'] };
