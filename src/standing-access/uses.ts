@@ -189,7 +189,7 @@ const shown = ({ auditID, verb, objectRef, requestReceivedTimestamp, user }: Aud
   user: user?.username ?? '',
 });
 
-/** Reports whether the API server has allowed a request by a binding. It names the first of all that do. */
+/** Reports whether the API server has allowed a request by a binding: the API server names the first of all that do. */
 function isAllowedBy({ annotations }: AuditEvent, { kind, name, namespace }: RoleBinding): boolean {
   const place = JSON.stringify(namespace === '' ? name : `${name}/${namespace}`);
   return annotations?.['authorization.k8s.io/reason']?.startsWith(`RBAC: allowed by ${kind} ${place} of `) === true;

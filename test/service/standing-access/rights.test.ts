@@ -81,7 +81,7 @@ describe('the rights of which events of the service are a use', () => {
   });
 
   for (const { name, id, rule, namespace } of uses)
-    it(`${name} is a use of ${rule.verbs} ${rule.resources ?? rule.nonResourceURLs}`, async () => {
+    it(`uses of ${rule.verbs} ${rule.resources ?? rule.nonResourceURLs} are seen in ${name}`, async () => {
       const item = await itemOf(server, id);
       expect(item?.use).to.deep.include({ state: 'Used', users: 1 });
       if (namespace !== undefined) expect((await itemOf(server, id, `&namespace=${namespace}`))?.use.state).to.equal('Used');
