@@ -14,7 +14,7 @@ export function standingOperations(services: Services, standing: StandingAccess)
       tag: 'access',
       summary: 'Lists the bindings that hold for good, with the last use of each',
       description:
-        'Lists bindings that no access request made and that have no end, the highest severity first. Uses are those through the service that the audit records, by the people who hold the binding now. A right that several bindings give is a use of each.',
+        'Lists bindings that no access request made and that have no end, the highest severity first. Uses are those that the audit records, by the people who hold the binding now. A right that several bindings give is a use of each.',
       credential: 'required',
       before: [compressed],
       query: standingQuery,

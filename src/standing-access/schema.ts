@@ -85,7 +85,7 @@ const unknown = z.object({
 const use = z.discriminatedUnion('state', [used, notSeen, unknown]).meta({
   id: 'StandingUse',
   description:
-    'Use of the binding through the service. `NotSeen` does not say that the right is unused: reads are not recorded, and requests straight to the API server are not seen.',
+    'Use of the binding that the audit has. `NotSeen` does not say that the right is unused: reads are not recorded, and requests straight to the API server are seen with its webhook alone.',
 });
 export type StandingUse = z.output<typeof use>;
 
@@ -118,6 +118,11 @@ export const standingList = z
       .describe('Parts that the caller may not see: bindings of the cluster, or members of groups.'),
     from: z.iso.datetime().describe('Time from which on uses were looked for.'),
     auditedSince: z.iso.datetime().exactOptional().describe('Time of the first event that the audit has. Missing if it is not known.'),
+    directRequests: z
+      .enum(['Seen', 'NotSeen'])
+      .describe(
+        '`Seen`: the webhook of the API server has told the audit requests since `from` that did not come through the service. They are uses, too. `NotSeen`: it has not, or the audit store does not answer.',
+      ),
     total: z.int().describe('Number of items on all pages.'),
     items: z.array(item).describe('Bindings that no access request made and that have no end: the highest severity first.'),
   })
@@ -126,7 +131,7 @@ export const standingList = z
     examples: [
       {
         ...{ apiVersion: 'auth.platform.io/v1', kind: 'StandingAccessList', metadata: {}, complete: true, notes: [] },
-        ...{ from: '2025-10-14T10:00:00.000Z', auditedSince: '2025-06-01T08:00:00.000Z', total: 1 },
+        ...{ from: '2025-10-14T10:00:00.000Z', auditedSince: '2025-06-01T08:00:00.000Z', directRequests: 'NotSeen', total: 1 },
         items: [
           {
             severity: 'Critical',

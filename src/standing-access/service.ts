@@ -48,7 +48,7 @@ export class StandingAccess {
         const start = (query.page - 1) * query.limit;
         const part = all.slice(start, start + query.limit);
         const from = services.now().getTime() - query.days * dayMs;
-        const { items, auditedSince } = await this.#items(part, { from, namespace, knowsGroups, asking });
+        const { items, auditedSince, hasDirect } = await this.#items(part, { from, namespace, knowsGroups, asking });
         return {
           apiVersion: 'auth.platform.io/v1',
           kind: 'StandingAccessList',
@@ -60,6 +60,7 @@ export class StandingAccess {
           ],
           from: timeText(from),
           ...(auditedSince !== undefined && { auditedSince: timeText(auditedSince) }),
+          directRequests: hasDirect ? 'Seen' : 'NotSeen',
           total: all.length,
           items,
         };
@@ -75,12 +76,12 @@ export class StandingAccess {
       knowsGroups,
     );
     const holders = part.map(({ binding }) => holdersOf(binding, members));
-    const { uses, auditedSince } = await this.#uses(part, holders, { from, namespace, asking });
+    const { uses, auditedSince, hasDirect } = await this.#uses(part, holders, { from, namespace, asking });
     const items = part.map((standing, index) => {
       const [{ people } = { people: [] }, use = unknown('NoAudit')] = [holders[index], uses[index]];
       return itemOf(standing, people.length, use);
     });
-    return { items, auditedSince };
+    return { items, auditedSince, hasDirect };
   }
 
   /** Returns the use of each binding. A store that does not answer makes each unknown, and the list is shown all the same. */
@@ -88,7 +89,7 @@ export class StandingAccess {
     part: readonly Standing[],
     holders: readonly Holders[],
     { from, namespace, asking: { signal } }: Omit<Period, 'knowsGroups'>,
-  ): Promise<{ uses: StandingUse[]; auditedSince?: number | undefined }> {
+  ): Promise<{ uses: StandingUse[]; auditedSince?: number | undefined; hasDirect?: boolean }> {
     const store = this.#store;
     if (store === undefined) return { uses: part.map(() => unknown('NoAudit')) };
     const { accounts } = this.#context.users;
@@ -102,7 +103,8 @@ export class StandingAccess {
       const found: StandingUse[] = [];
       for (const [index, standing] of part.entries())
         found.push(await uses.of(standing, holders[index] ?? { people: [], isComplete: false }, auditedSince));
-      return { uses: found, auditedSince };
+      const direct = await store.list({ source: 'kube-apiserver', from }, { limit: 1 });
+      return { uses: found, auditedSince, hasDirect: direct.events.length > 0 };
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof StatusError) || error.status.code < 500) throw error;

@@ -1,6 +1,6 @@
 /**
- * Standing access: who holds which role for good, and when each binding was last used through the service. A right without a seen use may
- * still be in use: reads are not recorded, and requests straight to the API server are not seen.
+ * Standing access: who holds which role for good, and when each binding was last used. A right without a seen use may still be in use:
+ * reads are not recorded, and requests straight to the API server are seen with its webhook alone.
  */
 import type { AuditStore } from '@atrium/audit-store/store.ts';
 import type { Operation } from '@atrium/http/operation.ts';

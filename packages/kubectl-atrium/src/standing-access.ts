@@ -25,7 +25,10 @@ const use = z.looseObject({
   last: z.optional(z.looseObject({ user: z.string(), verb: z.string(), requestReceivedTimestamp: z.string(), objectRef })),
 });
 const item = z.looseObject({ severity: z.string(), binding: named, role: named, subjects: z.array(named), people: z.number(), use });
-const listSchema = z.looseObject({ notes: z.array(z.string()), from: z.string(), total: z.number(), items: z.array(item) });
+const listSchema = z.looseObject({
+  ...{ notes: z.array(z.string()), from: z.string(), total: z.number(), items: z.array(item) },
+  directRequests: z.optional(z.string()),
+});
 type Item = z.infer<typeof item>;
 
 const pageSize = 50;
@@ -55,15 +58,18 @@ export async function printStanding({ limit = usualLimit, output, ...asked }: St
     items.push(...data.items);
     if (data.items.length > 0 && items.length < Math.min(data.total, limit)) continue;
     const shown = items.slice(0, limit);
-    const { notes, total } = data;
+    const { notes, total, directRequests } = data;
     if (output === 'json') terminal.stdout.write(jsonText({ ...data, items: shown }, 2));
     else terminal.stdout.write(table([titles, ...shown.map(rowOf)]));
     for (const note of notes) if (warnings[note] !== undefined) say(terminal, warnings[note]);
     if (shown.length < total) say(terminal, `The list has ${shown.length} of ${total} bindings.`);
-    if (output === undefined) say(terminal, 'Atrium records changes, connections and reads of Secrets. Other uses are not seen.');
+    if (output === undefined) say(terminal, `Atrium records changes, connections and reads of Secrets${placeOf(directRequests)}.`);
     return;
   }
 }
+
+const placeOf = (direct: string | undefined): string =>
+  direct === 'Seen' ? ', also those straight to the API server' : '. Requests straight to the API server are not seen';
 
 const titles = ['SEVERITY', 'ROLE', 'BINDING', 'HOLDERS', 'USERS', 'LAST USED', 'BY', 'ACTION'];
 

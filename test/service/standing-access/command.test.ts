@@ -65,7 +65,7 @@ describe('kubectl atrium audit standing-access', () => {
     expect(row).to.match(
       /^High +cluster-admin +RoleBinding\/shop\/restarters +User\/omar@example.com +1 of 1 +\S+Z +omar@example.com +delete pods\/web$/,
     );
-    expect(stderr).to.include('Other uses are not seen.');
+    expect(stderr).to.include('Requests straight to the API server are not seen.');
   });
 
   it('finds bindings by name and role', async () => {

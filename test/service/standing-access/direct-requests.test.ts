@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { forSuite } from '../../support/for-suite.ts';
 import { aBinding, aRole } from '../access/objects.ts';
 import { aUser } from '../users/a-user.ts';
-import { anEvent, firstEvent, itemOf, newerEvents, until, withStore } from './support.ts';
+import { anEvent, daysAgo, firstEvent, itemOf, newerEvents, standing, until, withStore } from './support.ts';
 
 /** A request that the API server told. */
 const aRequest = (auditID: string, username: string, reason: string, parts: Partial<AuditEvent> = {}): AuditEvent =>
@@ -15,6 +15,7 @@ const aRequest = (auditID: string, username: string, reason: string, parts: Part
 
 describe('standing access and requests straight to the API server', () => {
   const server = forSuite(() => withStore());
+  const silent = forSuite(() => withStore());
 
   before(async () => {
     await server.kubernetes.apply(
@@ -42,10 +43,20 @@ describe('standing access and requests straight to the API server', () => {
     await until(server, 'restarter', 'by-certificate', 'by-nobody', 'by-ops', 'everywhere');
   });
 
+  before(async () => {
+    await silent.kept.append([aRequest('long-ago', 'alice', '', { requestReceivedTimestamp: daysAgo(400) })]);
+    await until(silent, 'auditor');
+  });
+
   it('counts them as use by a holder', async () => {
     const item = await itemOf(server, 'restarter');
     expect(item?.use).to.deep.include({ state: 'Used', users: 1 });
     expect(item?.use.state === 'Used' && item.use.last.auditID).to.equal('by-alice');
+  });
+
+  it('are told by the answer, unless they are older than its time', async () => {
+    expect((await standing(server)).directRequests).to.equal('Seen');
+    expect((await standing(silent)).directRequests).to.equal('NotSeen');
   });
 
   it('takes the members of a group that no User record has for unknown', async () => {

@@ -256,7 +256,7 @@ describe('the questions of an auditor', () => {
         await clicks.on(page.getByRole('link', { name: 'Standing access' }));
         const unused = says('migration', 'Standing access');
         await unused.getByText('cluster-admin').waitFor();
-        await unused.getByText('Not seen through Atrium since').waitFor();
+        await unused.getByText('Not seen since').waitFor();
         return { path: '/auth/v1/standingaccess?days=90', command: ['standing-access', '--days', '90'] };
       },
       rowsOf: (items) =>

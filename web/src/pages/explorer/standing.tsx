@@ -1,4 +1,4 @@
-/** Standing access: bindings that hold for good, and the last use of each through the service. */
+/** Standing access: bindings that hold for good, and the last use of each. */
 import { useSignal } from '@preact/signals';
 import { CircleAlert, CircleCheck, CircleQuestionMark, Info, X } from 'lucide';
 import { useEffect } from 'preact/hooks';
@@ -112,6 +112,7 @@ function Bindings({ asked }: { asked: string }) {
     <Loaded load={load}>
       {(list) => (
         <>
+          <p class="muted measure">{t(`explorer.standing.direct.${list.directRequests}`)}</p>
           {list.notes.map((note) => (
             <Notice key={note} kind="warn">
               {t(`explorer.note.${note}`)}
