@@ -302,8 +302,8 @@ export const auditEvents = {
   },
   BindingReviewReminded: {
     action: 'update bindingreviews/status',
-    when: 'The service reminds owners of the open bindings of a review.',
-    fields: ['target'],
+    when: 'The service reminds owners of the open bindings of a review, or reaches none (`NotSent`).',
+    fields: ['target', 'reason'],
   },
   SimulationRun: {
     action: 'create simulations',

@@ -19,9 +19,11 @@ export function createBindingReviews(services: Services, needs: ExplorerNeeds, l
   const reviews = collection(services, collected);
   const context = { services, reviews, ...needs };
   const controller = reviewController(context, async (row, open, signal) => {
-    const target = { name: row.name, uid: row.uid };
-    services.audit.record({ audit: 'BindingReviewReminded', outcome: 'success', target });
-    await mailOwners(context, letterhead, { row, open }, signal);
+    const reminded = await mailOwners(context, letterhead, { row, open }, signal);
+    const event = { audit: 'BindingReviewReminded', target: { name: row.name, uid: row.uid } } as const;
+    if (reminded === 'Sent') services.audit.record({ ...event, outcome: 'success' });
+    else services.audit.record({ ...event, outcome: 'failure', reason: 'NotSent' });
+    return reminded;
   });
   return {
     operations: [...standardOperations(services, reviews, reviewDefinition(context), undefined), ...reviewOperations(context)],

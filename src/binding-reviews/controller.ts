@@ -3,11 +3,12 @@ import { Controller, type Source, type Term } from '@atrium/kubernetes/controlle
 import type { Outcome } from '@atrium/kubernetes/controllers/work-queue.ts';
 import { changedStatus } from '@atrium/kubernetes/object-status.ts';
 import { ServiceResource } from '@atrium/kubernetes/resource-client.ts';
+import { retryOnConflict } from '@atrium/kubernetes/retry.ts';
 import type { UserBindingRow } from '../bindings/row.ts';
 import { userBindingKind } from '../bindings/schema.ts';
 import { withAnswer } from './answers.ts';
 import type { ReviewContext } from './context.ts';
-import { type Answer, maxAnswers, type ReviewRow, type ReviewStatus } from './review.ts';
+import { type Answer, maxAnswers, type Reminded, type ReviewRow, type ReviewStatus } from './review.ts';
 import { type Reviewed, reviewedBindings } from './reviewed.ts';
 import { readReview, writeReview } from './status-writer.ts';
 
@@ -18,7 +19,7 @@ const lookMs = 10_000;
 const remindedAt = [0, 0.5, 0.9] as const;
 
 /** Tells owners about the bindings that wait for them. */
-export type Remind = (row: ReviewRow, open: number, signal: AbortSignal) => Promise<void>;
+export type Remind = (row: ReviewRow, open: number, signal: AbortSignal) => Promise<Reminded>;
 
 /** Begins rounds, reminds owners, and ends unanswered UserBindings. Only the leader does so. */
 export const reviewController = (context: ReviewContext, remind: Remind): Controller =>
@@ -27,6 +28,8 @@ export const reviewController = (context: ReviewContext, remind: Remind): Contro
     workers,
     begin: () => new ReviewTerm(context, remind),
   });
+
+const noReminders = { reminders: 0, reminderAttempts: 0, reminderFailure: null };
 
 class ReviewTerm implements Term, Source {
   readonly sources = [this];
@@ -68,7 +71,7 @@ class ReviewTerm implements Term, Source {
   async #begin(row: ReviewRow, answerSeconds: number, signal: AbortSignal): Promise<Outcome> {
     const now = this.#now();
     const times = { openedAt: timestamp(new Date(now)), dueAt: timestamp(new Date(now + answerSeconds * 1000)) };
-    const status = { phase: 'Open' as const, round: (row.status.round ?? 0) + 1, ...times, reminders: 0, answers: [] };
+    const status = { phase: 'Open' as const, round: (row.status.round ?? 0) + 1, ...times, ...noReminders, answers: [] };
     // The write wakes the controller up again.
     return (await writeReview(this.#context, row, status, { signal })) === 'conflict' ? 'again' : 'done';
   }
@@ -77,22 +80,35 @@ class ReviewTerm implements Term, Source {
     const reviewed = await reviewedBindings(this.#context, row);
     const unanswered = reviewed.filter(({ answer }) => answer === undefined);
     const isOver = this.#now() >= Date.parse(row.status.dueAt ?? '');
-    const due =
-      isOver && reviewed.length <= maxAnswers ? unanswered.filter(({ binding }) => this.#endableOwner(row, binding) !== undefined) : [];
+    // A round of which nobody was told ends nothing.
+    const isEnding = isOver && reviewed.length <= maxAnswers && (row.status.reminders ?? 0) > 0;
+    const due = isEnding ? unanswered.filter(({ binding }) => this.#endableOwner(row, binding) !== undefined) : [];
     if (due.length > 0) return this.#end(row, due, signal);
-    const reminders = isOver ? (row.status.reminders ?? 0) : remindersDue(row, this.#now());
+    const attempted = row.status.reminderAttempts ?? 0;
+    const reminderAttempts = isOver ? attempted : remindersDue(row, this.#now());
     const open = unanswered.length;
     const wanted: ReviewStatus = {
       phase: open === 0 ? 'Complete' : isOver ? 'Overdue' : 'Open',
       bindings: reviewed.length,
       open,
-      reminders,
+      reminderAttempts,
     };
     const changes = changedStatus(row.status, wanted);
     // A reminder is written down before it is sent, so that no owner gets it twice.
     if (changes !== undefined && (await writeReview(this.#context, row, changes, { signal })) === 'conflict') return 'again';
-    if (reminders > (row.status.reminders ?? 0) && open > 0) await this.#remind(row, open, signal);
-    return { requeueAfterMs: Math.max(1, Math.min(lookMs, nextTime(row, reminders) - this.#now())) };
+    if (reminderAttempts > attempted && open > 0) await this.#noteReminder(row, await this.#remind(row, open, signal), signal);
+    return { requeueAfterMs: Math.max(1, Math.min(lookMs, nextTime(row, reminderAttempts) - this.#now())) };
+  }
+
+  async #noteReminder({ name, uid, status: { round } }: ReviewRow, outcome: Reminded, signal: AbortSignal): Promise<void> {
+    await retryOnConflict(async () => {
+      const row = await readReview(this.#context, name, signal);
+      if (row?.uid !== uid || row.status.round !== round) return 'gone';
+      const told =
+        outcome === 'Sent' ? { reminders: (row.status.reminders ?? 0) + 1, reminderFailure: null } : { reminderFailure: outcome };
+      const written = await writeReview(this.#context, row, told, { signal });
+      return written === 'conflict' ? undefined : written;
+    }, signal);
   }
 
   /** Deletes unanswered UserBindings. The answers are written first, so that an owner who answers meanwhile wins or is refused. */
@@ -142,7 +158,7 @@ function isNewRound({ spec, status: { round, openedAt = '' } }: ReviewRow, now: 
   return spec?.everySeconds !== undefined && now >= Date.parse(openedAt) + spec.everySeconds * 1000;
 }
 
-/** Returns the number of reminders until now. */
+/** Returns the number of reminders that are due until now. */
 const remindersDue = (row: ReviewRow, now: number): number => remindedAt.filter((_part, index) => reminderTime(row, index) <= now).length;
 
 function reminderTime({ status: { openedAt = '', dueAt = '' } }: ReviewRow, index: number): number {
@@ -151,10 +167,10 @@ function reminderTime({ status: { openedAt = '', dueAt = '' } }: ReviewRow, inde
 }
 
 /** Returns the time of the next reminder, of the end of the round, or of the next round. */
-function nextTime(row: ReviewRow, reminders: number): number {
+function nextTime(row: ReviewRow, attempts: number): number {
   const { spec, status } = row;
   const next = spec?.everySeconds === undefined ? Number.POSITIVE_INFINITY : Date.parse(status.openedAt ?? '') + spec.everySeconds * 1000;
-  const times = [...remindedAt.keys()].slice(reminders).map((index) => reminderTime(row, index));
+  const times = [...remindedAt.keys()].slice(attempts).map((index) => reminderTime(row, index));
   const due = Date.parse(status.dueAt ?? '');
   return status.phase === 'Overdue' || status.phase === 'Complete' ? next : Math.min(next, due, ...times);
 }

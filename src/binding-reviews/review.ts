@@ -43,12 +43,22 @@ const status = z.object({
   round: z.int().optional().describe('Number of the round, from 1.'),
   openedAt: z.string().optional(),
   dueAt: z.string().optional(),
-  reminders: z.int().optional(),
+  reminders: z.int().optional().describe('Number of reminders of the round that reached an owner.'),
+  reminderAttempts: z.int().optional().describe('Number of reminders of the round that were due.'),
+  reminderFailure: z
+    .enum(['NoMailServer', 'NoOwner', 'MailFailed'])
+    .optional()
+    .describe(
+      'Reason why the last reminder reached nobody: no mail server or public URL is set, no user with an address may update the bindings, or the mail server took no mail.',
+    ),
   bindings: z.int().optional(),
   open: z.int().optional().describe('Number of bindings without an answer.'),
   answers: z.array(answer).optional().describe('The newest answer about each binding.'),
 });
 export type ReviewStatus = z.output<typeof status>;
+
+/** Outcome of a reminder. */
+export type Reminded = 'Sent' | NonNullable<ReviewStatus['reminderFailure']>;
 
 export const bindingReviewSchema = z
   .object({
@@ -73,7 +83,14 @@ export const bindingReviewSchema = z
         },
         spec: { cluster: 'local', namespace: 'shop', answerSeconds: 1_209_600, everySeconds: 7_776_000, unanswered: 'End' },
         status: {
-          ...{ phase: 'Open', round: 1, openedAt: '2026-03-01T11:00:00Z', dueAt: '2026-03-15T11:00:00Z', reminders: 1 },
+          ...{
+            phase: 'Open',
+            round: 1,
+            openedAt: '2026-03-01T11:00:00Z',
+            dueAt: '2026-03-15T11:00:00Z',
+            reminders: 1,
+            reminderAttempts: 1,
+          },
           ...{ bindings: 3, open: 2 },
           answers: [
             {

@@ -19,7 +19,7 @@ export async function readReview(context: ReviewContext, name: string, signal: A
 export async function writeReview(
   context: ReviewContext,
   { name, resourceVersion }: ReviewRow,
-  status: Partial<ReviewStatus>,
+  status: Partial<Omit<ReviewStatus, 'reminderFailure'>> & { reminderFailure?: ReviewStatus['reminderFailure'] | null },
   options: Pick<WriteOptions, 'signal' | 'isAudited'>,
 ): Promise<ReviewRow | 'conflict'> {
   const written = await reviewsOf(context).patchStatus(name, { metadata: { resourceVersion }, status }, options);

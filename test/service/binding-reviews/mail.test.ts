@@ -4,12 +4,14 @@ import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { freePort } from '../../support/free-port.ts';
 import { startServer } from '../../support/server.ts';
-import { aBinding, aNamespace, aRole, podRule } from '../access/objects.ts';
-import { applyKnown } from '../bindings/support.ts';
+import { aBinding, aNamespace, aRole, bindingPath, podRule } from '../access/objects.ts';
+import { applyKnown, aBinding as aUserBinding, bindingsPath } from '../bindings/support.ts';
 import { MailServer } from '../one-time-links/mail-server.ts';
 import { ServiceAuthority } from '../plugins/plugin-service.ts';
 import { aUser } from '../users/a-user.ts';
 import { Reviews } from './support.ts';
+
+const ofShop = { subjects: [{ kind: 'User', name: 'jane' }], roleRef: 'view', scope: 'namespace', constraint: [{ namespace: 'shop' }] };
 
 describe('mail about a review of bindings', () => {
   const free = forSuite(
@@ -20,8 +22,10 @@ describe('mail about a review of bindings', () => {
     () => MailServer.start({ port: free.port, key: free.key, cert: free.cert, offersTLS: false }),
     (one) => one.stop(),
   );
+  let ahead = 0;
   const server = forSuite(() =>
     startServer({
+      now: () => new Date(Date.now() + ahead),
       config: {
         features: { accessRequests: true },
         server: { publicURL: 'https://console.example.com' },
@@ -34,6 +38,7 @@ describe('mail about a review of bindings', () => {
     const rules = [{ apiGroups: ['rbac.authorization.k8s.io'], resources: ['rolebindings'], verbs: ['get', 'list', 'update'] }];
     await server.kubernetes.apply(
       aNamespace('shop'),
+      aNamespace('vault'),
       aRole('reads', [podRule(['get'])]),
       aRole('binding-owner', rules),
       aBinding('owners', { role: 'binding-owner', to: ['User:alice', 'Group:platform'], namespace: 'shop' }),
@@ -67,5 +72,44 @@ describe('mail about a review of bindings', () => {
       expect(body).to.include('Bindings in shop wait for an answer of their owners');
       expect(link).to.equal('https://console.example.com/explorer/standing');
     }
+  });
+
+  it('is followed by the end of unanswered UserBindings of its namespace alone, once they are due', async () => {
+    const reviews = new Reviews(server);
+    await server.kubernetes.apply(
+      aUserBinding('only-shop', ofShop),
+      aUserBinding('shop-and-vault', { ...ofShop, constraint: [{ namespace: 'shop' }, { namespace: 'vault' }] }),
+    );
+    await eventually(
+      () => reviews.bindings('shop', 'alice'),
+      (items) => items.filter(({ binding }) => binding.userBinding !== undefined).length === 2,
+    );
+    const begun = await reviews.begin('ending', { unanswered: 'End', answerSeconds: 100_000 });
+    // Times of objects have whole seconds.
+    await eventually(
+      async () => Date.now(),
+      (now) => now >= Date.parse(begun.status?.openedAt ?? '') + 1000,
+    );
+    ahead += 60_000_000;
+    await reviews.touch('ending', 'half');
+    await reviews.until('ending', ({ status }) => status?.reminders === 2);
+    await server.kubernetes.apply(aUserBinding('late', { ...ofShop, roleRef: 'edit' }));
+    ahead += 60_000_000;
+    await reviews.touch('ending', 'over');
+    const over = await reviews.until('ending', ({ status }) => status?.phase === 'Overdue');
+    expect(over.status?.answers?.map(({ decision, by }) => ({ decision, by }))).to.deep.equal([{ decision: 'Ended', by: undefined }]);
+    const left = async (name: string) => (await server.kubernetes.call('GET', `${bindingsPath}/${name}`)).status;
+    await eventually(
+      () => left('only-shop'),
+      (status) => status === 404,
+    );
+    expect([await left('shop-and-vault'), await left('late')]).to.deep.equal([200, 200]);
+    expect((await server.kubernetes.call('GET', bindingPath('readers', 'shop'))).status).to.equal(200);
+    const audited = server.auditLines.map(
+      (line) => JSON.parse(line) as { audit: string; target?: string; outcome: string; reason?: string },
+    );
+    const reminders = audited.filter(({ audit, target }) => audit === 'BindingReviewReminded' && target === 'ending');
+    expect(reminders.map(({ outcome }) => outcome)).to.deep.equal(['success', 'success']);
+    expect(audited.filter(({ audit, reason }) => audit === 'BindingReviewed' && reason === 'Unanswered')).to.have.length(1);
   });
 });

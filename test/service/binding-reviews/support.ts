@@ -21,6 +21,8 @@ export interface StoredReview {
     openedAt?: string;
     dueAt?: string;
     reminders?: number;
+    reminderAttempts?: number;
+    reminderFailure?: string;
     bindings?: number;
     open?: number;
     answers?: { name: string; version: string; decision: string; by?: string; isOwn?: boolean }[];

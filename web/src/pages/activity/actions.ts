@@ -62,6 +62,7 @@ const ofService = [
   'AuditExpired',
   'AuditExported',
   'AuditRead',
+  'BindingReviewReminded.NotSent',
   'BindingReviewReminded',
   'BindingReviewed.Ended',
   'BindingReviewed.Kept',
@@ -96,7 +97,7 @@ const ofService = [
 const refusals = ['AccessRefused', 'LoginFailed', 'TokenExchangeRefused'];
 
 /** Actions whose words hold for successes and failures. */
-const attempts = ['AgentCalledTool'];
+const attempts = ['AgentCalledTool', 'BindingReviewReminded'];
 
 /** Returns the name of an action of the service that has words of its own. */
 export function serviceActionOf({ event = '', outcome, reason }: AuditEvent): (typeof ofService)[number] | undefined {

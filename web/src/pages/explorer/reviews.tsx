@@ -60,7 +60,7 @@ function Bindings({ of: review }: { of: Review }) {
   );
 }
 
-function Answers({ of: { metadata, spec } }: { of: Review }) {
+function Answers({ of: { metadata, spec, status } }: { of: Review }) {
   const { name } = metadata;
   const path = { params: { path: { name } } };
   const load = useLoad(`reviewed/${name}`, (signal) => bodyOf(api.GET('/auth/v1/bindingreviews/{name}/bindings', { ...path, signal })));
@@ -75,6 +75,7 @@ function Answers({ of: { metadata, spec } }: { of: Review }) {
   return (
     <>
       <p class="muted measure">{t(spec.unanswered === 'End' ? 'explorer.review.ends' : 'explorer.review.keeps')}</p>
+      {status?.reminderFailure !== undefined && <Notice kind="warn">{t(`explorer.review.notReminded.${status.reminderFailure}`)}</Notice>}
       <Loaded load={load}>
         {({ items, total }) => (
           <>
