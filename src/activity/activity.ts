@@ -2,8 +2,8 @@
 import type { Caller } from '@atrium/http/caller.ts';
 import type { WhileAllowedOptions } from '@atrium/lists/while-allowed.ts';
 import type { Context } from 'koa';
+import { readRecorder } from '../audit/read-events.ts';
 import type { Feature, Services } from '../services.ts';
-import { readRecorder } from './read-events.ts';
 import { activityOperations } from './routes.ts';
 import type { AuditEventList, AuditParameters } from './schema.ts';
 import { type ActivityNeeds, ActivityService } from './service.ts';

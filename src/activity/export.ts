@@ -33,6 +33,8 @@ const columns: Readonly<Record<string, (event: AuditEvent) => Cell>> = {
   stage: ({ stage }) => stage,
   container: ({ connection }) => connection?.container,
   command: ({ connection }) => connection?.command?.join(' '),
+  shellUser: ({ shell }) => shell?.user,
+  shellPod: ({ shell }) => shell?.pod,
   requester: ({ access }) => access?.requester,
   role: ({ access, grant }) => access?.role ?? grant?.role,
   subjects: ({ grant }) => grant?.subjects.join(' '),

@@ -7,8 +7,8 @@ import { badParameter } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
 import { auditCaller } from '../audit/audit.ts';
+import { questionText, type ReadRecorder } from '../audit/read-events.ts';
 import type { Services } from '../services.ts';
-import { questionText, type readRecorder } from './read-events.ts';
 import { auditCounts, auditEventList, auditQuery, auditStatus, countsQuery, exportQuery, watchParameters } from './schema.ts';
 import type { ActivityService } from './service.ts';
 
@@ -22,7 +22,7 @@ interface Parts {
   /** Checks the credential of a live list again. */
   again: WhileAllowedOptions['again'];
   /** Records who asked. */
-  recorded: ReturnType<typeof readRecorder>;
+  recorded: ReadRecorder;
 }
 
 export const activityOperations = (services: Services, service: ActivityService, { again, recorded }: Parts): Operation[] => {

@@ -143,9 +143,9 @@ export class Retention {
 }
 
 /** Returns the event of a removal. A repeated removal has the same id. */
-const expiryOf = ({ id, cluster, reason }: ExpiredRecording, time: Date): AuditEvent => ({
-  ...{ auditID: `expired-${id}`, cluster, event: 'RecordingExpired' satisfies AuditName },
-  ...removalBy({ resource: 'recordings', name: id, reason, time }),
+const expiryOf = ({ id, cluster, user, objectRef: { namespace, name: pod }, reason }: ExpiredRecording, time: Date): AuditEvent => ({
+  ...{ auditID: `expired-${id}`, cluster, event: 'RecordingExpired' satisfies AuditName, shell: { user: user.username, pod } },
+  ...removalBy({ resource: 'recordings', namespace, name: id, reason, time }),
 });
 
 /** Returns the event of the removal of events. A removal that was interrupted has the same id again. */
@@ -156,14 +156,15 @@ const removalOf = ({ first, last, reason }: ExpiredEvents, time: Date): AuditEve
 
 interface Removal {
   resource: string;
+  namespace?: string;
   name: string;
   reason: string;
   time: Date;
 }
 
-const removalBy = ({ resource, name, reason, time }: Removal) =>
+const removalBy = ({ resource, namespace, name, reason, time }: Removal) =>
   ({
     ...{ source: 'service', verb: 'delete', sourceIPs: [], outcome: 'success', reason },
-    objectRef: { apiGroup: 'auth.platform.io', resource, name },
+    objectRef: { apiGroup: 'auth.platform.io', resource, ...(namespace !== undefined && { namespace }), name },
     requestReceivedTimestamp: time.toISOString(),
   }) as const satisfies Partial<AuditEvent>;

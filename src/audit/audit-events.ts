@@ -12,6 +12,7 @@ export type AuditField =
   | 'grant'
   | 'question'
   | 'agent'
+  | 'shell'
   | 'workload'
   | 'write';
 
@@ -367,20 +368,20 @@ export const auditEvents = {
   },
   AuditRead: {
     action: 'list audits',
-    when: 'A caller reads audit events of others: at most each 5 minutes for the same `question`, whatever its period.',
+    when: 'A caller reads audit events of others, or lists their recordings: at most each 5 minutes for the same `question`, whatever its period.',
     fields: ['actor', 'code', 'question'],
-    rights: ['list audits'],
+    rights: ['list audits', 'list recordings'],
   },
   RecordingRead: {
     action: 'get recordings',
-    when: 'A caller reads the recording of a shell, which is `target`.',
-    fields: byCaller,
+    when: 'A caller reads the recording of a shell, which is `target`. `shell` has its user and pod.',
+    fields: [...byCaller, 'shell'],
     rights: ['get recordings'],
   },
   RecordingDeleted: {
     action: 'delete recordings',
-    when: 'A caller deletes the recording of a shell, which is `target`.',
-    fields: byCaller,
+    when: 'A caller deletes the recording of a shell, which is `target`. `shell` has its user and pod.',
+    fields: [...byCaller, 'shell'],
     rights: ['delete recordings'],
   },
   RecordingExpired: {

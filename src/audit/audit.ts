@@ -56,6 +56,8 @@ interface AuditFields {
   question: string;
   /** Call of a tool by the program that acts for the caller. */
   agent: AgentCall;
+  /** Shell of a recording. */
+  shell: { user: string; pod: string };
   /** Subject of a workload at its issuer. */
   workload: string;
   /** Write to an object of the cluster that the service has made as the user. */
@@ -85,7 +87,7 @@ export type AuditEvent = Partial<AuditOrigin & AuditFields> & WrittenBody & { au
 /** Event with the fields that `audit-events.ts` declares for its name, and no others. */
 type DeclaredEvent<Name extends AuditName> = AuditEvent & { audit: Name } & { [Field in Exclude<AuditField, FieldOf<Name>>]?: never };
 
-type WriteField = 'target' | 'reason' | 'members' | 'access' | 'binding' | 'grant';
+type WriteField = 'target' | 'reason' | 'members' | 'access' | 'binding' | 'grant' | 'shell';
 
 /** A write by a caller, with the fields that its name allows. The request has the others. */
 type WriteEvent<Name extends WriteAuditName> = { audit: Name; code: number } & WrittenBody &
@@ -167,6 +169,7 @@ export class Audit {
       grant,
       question,
       agent,
+      shell,
       workload,
       write: written,
     } = event;
@@ -192,6 +195,7 @@ export class Audit {
       grant,
       question,
       agent,
+      shell,
       workload,
       write: written,
     };

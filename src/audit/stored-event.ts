@@ -67,11 +67,12 @@ function storedEvent(event: AuditEvent, { time, traceID }: Occasion): StoredEven
 }
 
 /** Returns the members that single actions have. */
-const ownMembers = ({ members, access, binding, grant, question, agent, workload, write }: AuditEvent): Partial<StoredEvent> => ({
+const ownMembers = ({ members, access, binding, grant, question, agent, shell, workload, write }: AuditEvent): Partial<StoredEvent> => ({
   ...(access && { access: storedAccess(access) }),
   ...(binding !== undefined && { binding }),
   ...(grant && { grant: storedGrant(grant) }),
   ...(question !== undefined && { question }),
+  ...(shell && { shell: { ...shell } }),
   ...(workload !== undefined && { workload }),
   ...(write?.action !== undefined && { action: write.action }),
   ...(write?.changes && { changes: [...write.changes] }),

@@ -1,5 +1,6 @@
 /** Recordings of shells: what containers print to users, as it comes, into the audit store. */
 import type { Operation } from '@atrium/http/operation.ts';
+import { readRecorder } from '../audit/read-events.ts';
 import type { Services } from '../services.ts';
 import { Recorders } from './recorders.ts';
 import { recordingOperations } from './routes.ts';
@@ -20,7 +21,7 @@ interface Recordings {
 export function createRecordings(services: Services, needs: Needs): Recordings {
   const recorders = new Recorders(services, needs);
   return {
-    operations: recordingOperations(services, new RecordingsService(services, needs)),
+    operations: recordingOperations(services, new RecordingsService(services, needs), readRecorder(services)),
     recorders,
     stop: () => recorders.stop(),
   };

@@ -2,12 +2,13 @@
 import type { Recording } from '@atrium/audit-store/recording.ts';
 import { bytes, compressed, longRunning, type Operation, operation } from '@atrium/http/operation.ts';
 import { auditCaller } from '../audit/audit.ts';
+import type { ReadRecorder } from '../audit/read-events.ts';
 import type { Services } from '../services.ts';
 import { asciicastType, fileName } from './asciicast.ts';
 import { recordingID, recordingList, recordingsQuery } from './schema.ts';
 import type { RecordingsService } from './service.ts';
 
-export const recordingOperations = ({ audit }: Services, service: RecordingsService): Operation[] => [
+export const recordingOperations = ({ audit }: Services, service: RecordingsService, recorded: ReadRecorder): Operation[] => [
   operation({
     id: 'ListRecordings',
     method: 'GET',
@@ -15,7 +16,7 @@ export const recordingOperations = ({ audit }: Services, service: RecordingsServ
     tag: 'audit',
     summary: 'Lists recordings of shells, newest first',
     description:
-      'Callers who may list `recordings.auth.platform.io`, in the namespace that they name or in the cluster, get the recordings of all users. Others get those of their own shells.',
+      'Callers who may list `recordings.auth.platform.io`, in the namespace that they name or in the cluster, get the recordings of all users, which is an audit event, `AuditRead`. Others get those of their own shells.',
     credential: 'required',
     before: [compressed],
     query: recordingsQuery,
@@ -25,8 +26,9 @@ export const recordingOperations = ({ audit }: Services, service: RecordingsServ
       403: { description: '`actor` is another user, and the caller may not list recordings.' },
       404: { description: 'This installation keeps no recordings.' },
     },
-    async handle({ ctx, caller, query, signal }) {
-      ctx.body = await service.list(query, caller, signal);
+    async handle(request) {
+      const { ctx, caller, query, signal } = request;
+      ctx.body = recorded(request, { view: 'Recordings', ...query }, await service.list(query, caller, signal));
     },
   }),
   operation({
@@ -74,4 +76,7 @@ export const recordingOperations = ({ audit }: Services, service: RecordingsServ
   }),
 ];
 
-const about = ({ id, objectRef: { namespace } }: Recording) => ({ namespace, target: { name: id, uid: '' } });
+const about = ({ id, user, objectRef: { namespace, name } }: Recording) => ({
+  ...{ namespace, target: { name: id, uid: '' } },
+  shell: { user: user.username, pod: name },
+});

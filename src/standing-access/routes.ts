@@ -1,5 +1,5 @@
 import { compressed, type Operation, operation } from '@atrium/http/operation.ts';
-import { readRecorder } from '../activity/read-events.ts';
+import { readRecorder } from '../audit/read-events.ts';
 import type { Services } from '../services.ts';
 import { standingList, standingQuery } from './schema.ts';
 import type { StandingAccess } from './service.ts';

@@ -31,8 +31,12 @@ export function usedRights(event: AuditEvent, namespace: string): readonly UsedR
   if (rights === 'write') return [requestOf(event)];
   if (rights === 'review') return reviewRights(event);
   if (rights === 'impersonation') return [impersonationOf(event.objectRef.name ?? '')];
-  return rights.map((right) => rightOf(right, event, namespace));
+  return rights.filter((right) => isOfView(right, event)).map((right) => rightOf(right, event, namespace));
 }
+
+/** Reports whether a question about the audit took the right: its view tells whether it was a list of recordings. */
+const isOfView = (right: AuditAction, { event, question }: AuditEvent): boolean =>
+  event !== 'AuditRead' || (right === 'list recordings') === (new URLSearchParams(question).get('view') === 'Recordings');
 
 function impersonationOf(user: string): UsedRight {
   const [, namespace = '', account] = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(user) ?? [];
@@ -55,6 +59,7 @@ function rightOf(right: AuditAction, { objectRef, question }: NamedEvent, servic
   const places: Partial<Record<string, string | null>> = {
     sessions: serviceNamespace,
     audits: new URLSearchParams(question).get('namespace'),
+    recordings: new URLSearchParams(question).get('namespace'),
   };
   // The name of a session or token is not that of the event, which is about its user.
   const name = resource === objectRef.resource ? (objectRef.name ?? '') : undefined;

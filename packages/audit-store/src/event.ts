@@ -36,6 +36,12 @@ const connection = z.object({
   bytesReceived: z.int().optional().describe('Bytes for the user, at the end.'),
 });
 
+/** Shell of a recording that was read or removed. */
+const shell = z.object({
+  user: z.string().describe('User of the shell, by the name in Kubernetes.'),
+  pod: z.string(),
+});
+
 /** Access that an AccessRequest is about. */
 const access = z.object({
   requester: z.string().describe('User who gets the role, by the name in Kubernetes.'),
@@ -161,6 +167,7 @@ export const auditEvent = z
       .optional()
       .describe('Conditions of a question about the audit, as a query; without its period, unless it is an export.'),
     agent: agent.optional(),
+    shell: shell.optional().describe('Shell of the recording that the event is about; the namespace of the pod is that of the object.'),
     workload: z.string().optional().describe('Subject of a workload at its issuer, whose token was exchanged.'),
     members: z
       .object({ added: z.int(), removed: z.int(), names: z.array(z.string()) })

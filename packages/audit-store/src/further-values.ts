@@ -33,10 +33,11 @@ export const furtherValuesOf = ({ accessToken, action, actorGroup, subresource, 
 /** Returns the values of an event. The words are those of texts that each user who sees the event sees. */
 export function furtherValuesIn({ actor, requester, event, verb, resource, namespace, name, rest }: Row): string[] {
   const { accessToken, action, grant, groups = [], subresource, ...others } = restOf(rest);
-  const { impersonatedUser, reason, access, members, connection } = others;
+  const { impersonatedUser, reason, access, members, connection, shell } = others;
   const texts = [
     ...[actor, requester, event, verb, resource, namespace, name].map(restored),
     ...[impersonatedUser?.username, subresource, reason, access?.role, access?.policy, connection?.container],
+    ...[shell?.user, shell?.pod],
     ...[action, grant?.role, ...(grant?.subjects ?? [])],
     ...(members?.names ?? []),
     ...(connection?.command ?? []),

@@ -120,9 +120,7 @@ export interface RecordingRetention {
 }
 
 /** A recording beyond a bound. */
-export interface ExpiredRecording {
-  id: string;
-  cluster: string;
+export interface ExpiredRecording extends Pick<Recording, 'id' | 'cluster' | 'user' | 'objectRef'> {
   reason: 'Age' | 'Size';
 }
 

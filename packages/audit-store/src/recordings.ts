@@ -12,7 +12,7 @@ import {
   type RecordingStep,
   recording,
 } from './recording.ts';
-import { restored, stored, type Tables } from './tables.ts';
+import { stored, type Tables } from './tables.ts';
 
 /** Bound of the parts in one answer: a part has some 100 KiB. */
 const partsAtOnce = 8;
@@ -127,9 +127,9 @@ async function deleteRecording({ db, begin }: EventDatabase, id: string): Promis
 
 /** Returns some of the recordings that have expired: none at the end. */
 async function expiredRecordings(db: Kysely<Tables>, { before = 0, maxBytes }: RecordingRetention): Promise<ExpiredRecording[]> {
-  const oldest = await db.selectFrom('recordings').select(['id', 'cluster', 'changed']).orderBy('changed').limit(expiredAtOnce).execute();
+  const oldest = await db.selectFrom('recordings').selectAll().orderBy('changed').limit(expiredAtOnce).execute();
   const told = (rows: typeof oldest, reason: ExpiredRecording['reason']) =>
-    rows.map(({ id, cluster }) => ({ id: restored(id), cluster: restored(cluster), reason }));
+    rows.map(recordingOf).map(({ id, cluster, user, objectRef }) => ({ id, cluster, user, objectRef, reason }));
   const old = oldest.filter(({ changed }) => changed < before);
   if (old.length > 0 || maxBytes === undefined) return told(old, 'Age');
   const beyond = await beyondBound(

@@ -94,7 +94,10 @@ export interface Tables {
 }
 
 /** Members of an event without a column. */
-type Rest = Pick<AuditEvent, 'access' | 'accessToken' | 'action' | 'connection' | 'grant' | 'impersonatedUser' | 'members' | 'reason'> &
+type Rest = Pick<
+  AuditEvent,
+  'access' | 'accessToken' | 'action' | 'connection' | 'grant' | 'impersonatedUser' | 'members' | 'reason' | 'shell'
+> &
   Pick<NonNullable<AuditEvent['user']>, 'uid' | 'groups'> &
   Pick<AuditEvent['objectRef'], 'subresource'> &
   Record<string, unknown>;

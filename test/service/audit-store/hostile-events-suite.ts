@@ -33,6 +33,7 @@ const whole: Required<Omit<AuditEvent, 'objectUser'>> = {
   ...{ patchType: 'application/json', requestObject: '{}', annotations: { 'authorization.k8s.io/reason': 'a binding' } },
   access: { requester: 'eve', policy: 'p1', role: 'ClusterRole/view', namespaces: ['shop'], until: '2026-01-13T10:00:00Z' },
   ...{ binding: 'RoleBinding/shop/b1', question: 'verb=get', workload: 'subject' },
+  shell: { user: 'eve', pod: 'cart-0' },
   agent: {
     ...{ client: 'c1', name: 'Agent', host: 'agent.example.com', tool: 'get' },
     objects: [{ apiGroup: '', resource: 'pods', namespace: 'shop', name: 'cart-0' }],

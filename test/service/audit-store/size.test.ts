@@ -104,8 +104,10 @@ describe('a store at its size', () => {
     };
     expect(await eventually(ids, (kept) => kept.length < 2)).to.deep.equal(['r2']);
     const expired = await withRecordings.ask('/v1/queries', { filter: { event: 'RecordingExpired' }, limit: 10 });
-    const { events } = (await expired.json()) as { events: { objectRef: { name: string }; reason: string }[] };
-    expect(events.map(({ objectRef, reason }) => [objectRef.name, reason])).to.deep.equal([['r1', 'Size']]);
+    const { events } = (await expired.json()) as { events: { objectRef: object; reason: string; shell: object }[] };
+    expect(events.map(({ objectRef, reason, shell }) => ({ ...objectRef, reason, ...shell }))).to.deep.equal([
+      { apiGroup: 'auth.platform.io', resource: 'recordings', namespace: 'shop', name: 'r1', reason: 'Size', user: 'alice', pod: 'cart-0' },
+    ]);
     expect((await withRecordings.append()).status).to.equal(204);
   });
 });

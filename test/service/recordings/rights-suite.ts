@@ -38,7 +38,9 @@ export function itGuardsRecordings(recordingsIn?: RecordingsIn): void {
     eventually(
       async () => {
         const answer = await server.auditStore.list({ event }, { limit: 100 });
-        return answer.events.map(({ user, objectRef }) => [user?.username, objectRef.resource, objectRef.name]);
+        return answer.events.map(({ user, objectRef: { resource, namespace, name }, shell }) => [
+          ...[user?.username, resource, namespace, name, shell?.user, shell?.pod],
+        ]);
       },
       (found) => found.length > 0,
     );
@@ -59,6 +61,19 @@ export function itGuardsRecordings(recordingsIn?: RecordingsIn): void {
     expect((await server.request(`${recordings}?continue=x`, { as: 'alice' })).status).to.equal(400);
   });
 
+  it('make one event for a list of all, and none for the own ones', async () => {
+    await names('alice');
+    await names('carol', { namespace: 'shop', limit: '1' });
+    await names('carol', { namespace: 'shop', from: '2026-01-12T10:00:00Z' });
+    const asked = await eventually(
+      async () => (await server.auditStore.list({ event: 'AuditRead' }, { limit: 100 })).events,
+      (found) => found.some(({ question }) => question?.includes('shop')),
+    );
+    const told = asked.map(({ user, question }) => `${user?.username} ${question}`);
+    expect(told.filter((one) => one.startsWith('alice'))).to.deep.equal([]);
+    expect(told.filter((one) => one.includes('shop'))).to.deep.equal(['carol namespace=shop&view=Recordings']);
+  });
+
   it('are listed in pages', async () => {
     const { items, metadata } = await listRecordings(server, 'carol', { limit: '1' });
     expect(items.map(({ id }) => id)).to.deep.equal([ids.bob]);
@@ -70,7 +85,7 @@ export function itGuardsRecordings(recordingsIn?: RecordingsIn): void {
     expect(await codes('GET', ids.alice, undefined, 'alice', 'bob', 'carol')).to.deep.equal([401, 200, 404, 200]);
     expect((await replay(server, 'carol', ids.bob)).output.toString()).to.equal('of-bob');
     expect(await codes('GET', 'unknown', 'carol')).to.deep.equal([404]);
-    expect((await events('RecordingRead')).toSorted()).to.deep.include(['carol', 'recordings', ids.bob]);
+    expect((await events('RecordingRead')).toSorted()).to.deep.include(['carol', 'recordings', 'shop', ids.bob, 'bob', 'of-bob']);
   });
 
   it('are named by the events of their shells', async () => {
@@ -87,7 +102,7 @@ export function itGuardsRecordings(recordingsIn?: RecordingsIn): void {
     expect(await codes('DELETE', ids.alice, 'carol')).to.deep.equal([204]);
     expect(await codes('DELETE', ids.alice, 'carol')).to.deep.equal([404]);
     expect(await codes('GET', ids.alice, 'alice')).to.deep.equal([404]);
-    expect(await events('RecordingDeleted')).to.deep.equal([['carol', 'recordings', ids.alice]]);
+    expect(await events('RecordingDeleted')).to.deep.equal([['carol', 'recordings', 'shop', ids.alice, 'alice', 'of-alice']]);
     expect(await names('carol')).to.deep.equal(['All', 'of-bob']);
   });
 }

@@ -39,6 +39,7 @@ const placed: Readonly<Record<string, Omit<Use, 'rule'>>> = {
   'delete sessions': { namespace: serviceNamespace, event: { target } },
   'list audits': { namespace: 'shop', event: { question: 'namespace=shop&verb=delete' } },
   'create simulations': { namespace: 'shop', event: { namespace: 'shop' } },
+  'list recordings': { namespace: 'shop', event: { question: 'namespace=shop&view=Recordings' } },
   'get recordings': { namespace: 'shop', event: { target, namespace: 'shop' } },
   'delete recordings': { namespace: 'shop', event: { target, namespace: 'shop' } },
 };

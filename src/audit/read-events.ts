@@ -2,9 +2,7 @@ import { type Caller, callerKey } from '@atrium/http/caller.ts';
 import { atMost } from '@atrium/http/limits/bounded-cache.ts';
 import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
-import { auditCaller } from '../audit/audit.ts';
-import type { Services } from '../services.ts';
-import type { AuditEventList } from './schema.ts';
+import { type Audit, auditCaller } from './audit.ts';
 
 /** Interval of the events about one question: the page Activity asks it again each ten seconds. */
 const intervalMs = 300_000;
@@ -14,9 +12,9 @@ const maxQuestions = 1_000;
  * Returns a function that records who asked about events of others, and returns the answer. A question is the same for each of its pages
  * and counts, and for any period. Questions about own events make no event.
  */
-export function readRecorder({ audit, clock }: Services) {
+export function readRecorder({ audit, clock }: { audit: Audit; clock: () => number }) {
   const recorded = new LRUCache<string, true>({ ...atMost(maxQuestions), ttl: intervalMs, ttlResolution: 0, perf: { now: clock } });
-  return <Answer extends Pick<AuditEventList, 'scope'>>(
+  return <Answer extends { scope: 'All' | 'Own' }>(
     { ctx, caller }: { ctx: Context; caller: Caller },
     { from: _from, to: _to, ...asked }: Asked,
     answer: Answer,
@@ -29,6 +27,8 @@ export function readRecorder({ audit, clock }: Services) {
     return answer;
   };
 }
+
+export type ReadRecorder = ReturnType<typeof readRecorder>;
 
 type Asked = Readonly<Record<string, string | number | undefined>>;
 
