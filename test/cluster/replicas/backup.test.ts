@@ -155,7 +155,10 @@ describe('a backup of the objects', () => {
       .and.to.match(/^restored: RevokedToken, [1-9]/m);
     expect(stdout).not.to.include('not restored');
     const leasePath = `/apis/coordination.k8s.io/v1/namespaces/${serviceNamespace}/leases/${checkpoints.name}`;
-    const { metadata: restoredLease, spec } = (await after.admin.call('GET', leasePath)).body as { metadata: Manifest['metadata']; spec: object };
+    const { metadata: restoredLease, spec } = (await after.admin.call('GET', leasePath)).body as {
+      metadata: Manifest['metadata'];
+      spec: object;
+    };
     expect(restoredLease.annotations).to.include(annotations);
     expect(spec).to.deep.equal({});
 
