@@ -1,5 +1,6 @@
 /** Actions of writes, which their bodies tell. A body that does anything else, too, tells nothing: an event must not hide a change. */
 import type { AuditEvent } from '@atrium/audit-store/event.ts';
+import { debugConnection } from '@atrium/kubernetes/opened-connection.ts';
 import { jsonPatchType, mergePatchTypes } from '@atrium/objects/json-patch.ts';
 import { z } from 'zod';
 
@@ -15,7 +16,7 @@ interface About {
 }
 
 /** Facts of an event that the body of its request tells. */
-export type Told = Pick<AuditEvent, 'action' | 'changes' | 'grant'>;
+export type Told = Pick<AuditEvent, 'action' | 'changes' | 'grant' | 'connection'>;
 
 type Path = readonly string[];
 
@@ -82,15 +83,18 @@ const resourceOf = ({ group, resource }: About): string => (group === '' ? resou
 
 const isGrant = (about: About): boolean => about.verb === 'create' && about.subresource === '' && bindings.includes(resourceOf(about));
 const isApproval = (about: About): boolean => about.subresource === 'approval' && resourceOf(about) === certificateRequests;
+const isDebug = (about: About): boolean =>
+  about.verb === 'patch' && about.subresource === 'ephemeralcontainers' && resourceOf(about) === 'pods';
 
 /** Reports whether the body of a request may tell a fact. */
 export const mayTell = (about: About): boolean =>
-  (about.verb === 'patch' && about.subresource === '' && about.name !== '') || isGrant(about) || isApproval(about);
+  (about.verb === 'patch' && about.subresource === '' && about.name !== '') || isGrant(about) || isApproval(about) || isDebug(about);
 
 /** Returns the facts that a body tells. */
 export function toldBy(about: About, mediaType: string, body: unknown): Told {
   if (isGrant(about)) return grantIn(body);
   if (isApproval(about)) return decisionIn(body);
+  if (isDebug(about)) return debugIn(fieldsOf(mediaType, body));
   const fields = fieldsOf(mediaType, body).filter(({ path }) => !identity.includes(path.join('.')));
   const rule = rules.find(({ of, sets }) => (of?.includes(resourceOf(about)) ?? true) && fields.length > 0 && fields.every(sets));
   if (rule?.action !== 'scale') return rule ? { action: rule.action } : {};
@@ -152,4 +156,15 @@ function decisionIn(body: unknown): Told {
   const types = conditions.map(({ type }) => type).filter((type) => type === 'Approved' || type === 'Denied');
   if (types.length !== 1) return {};
   return { action: types[0] === 'Approved' ? 'approve' : 'deny' };
+}
+
+const words = z.array(z.string()).default([]);
+const debugContainer = z.object({ name: z.string(), image: z.string(), command: words, args: words, tty: z.boolean().default(false) });
+
+/** Returns the one debug container that a patch adds. */
+function debugIn(fields: readonly Field[]): Told {
+  const added = fields.filter(isBelow('spec', 'ephemeralContainers')).flatMap(({ value }) => value);
+  const container = debugContainer.safeParse(added[0]).data;
+  if (container === undefined || added.length > 1) return {};
+  return { connection: debugConnection({ ...container, command: [...container.command, ...container.args] }) };
 }

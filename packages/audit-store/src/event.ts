@@ -27,6 +27,7 @@ export type RecordedLines = z.output<typeof recorded>;
 /** Connection to a container or port. */
 const connection = z.object({
   container: z.string().optional(),
+  image: z.string().optional().describe('Image of a debug container.'),
   command: z.array(z.string()).optional().describe('First 32 words, each of at most 256 characters.'),
   tty: z.boolean().optional(),
   ports: z.array(z.string()).optional(),

@@ -214,6 +214,7 @@ const writeOf = ({ write, verb, objectRef: { resource, subresource } }: AuditEve
 /** Returns the user whose rights decided. */
 const userOf = ({ user, impersonatedUser }: AuditEvent) => impersonatedUser?.username ?? user?.username;
 
-function connectionOf({ connection: { container, command, ports, tty } = {} }: AuditEvent) {
-  return { container, command, ports, tty };
+function connectionOf({ connection: { container, command, ports, tty } = {}, objectRef }: AuditEvent) {
+  // The API server does not tell the body, which has the debug container.
+  return objectRef.subresource === 'ephemeralcontainers' ? {} : { container, command, ports, tty };
 }

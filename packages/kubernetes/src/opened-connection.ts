@@ -12,6 +12,8 @@ export const runningSubresources: readonly string[] = [...connects, 'proxy'];
 /** Parameters of a connection to a container or port. */
 export interface OpenedConnection {
   container?: string;
+  /** Image of a debug container. */
+  image?: string;
   /** First words, cut to a length. */
   command?: string[];
   ports?: string[];
@@ -32,3 +34,17 @@ export function connectionOf(subresource: string | undefined, search: string): O
   };
   return { ...(container && { container }), ...words('command'), ...words('ports'), ...(isTrue(search, 'tty') && { tty: true }) };
 }
+
+interface DebugContainer {
+  name: string;
+  image: string;
+  command: readonly string[];
+  tty: boolean;
+}
+
+/** Returns what is told about a container that is added to a pod. */
+export const debugConnection = ({ name, image, command, tty }: DebugContainer): OpenedConnection => ({
+  ...{ container: cut(name), image: cut(image) },
+  ...(command.length > 0 && { command: command.slice(0, maxWords).map(cut) }),
+  ...(tty && { tty: true }),
+});

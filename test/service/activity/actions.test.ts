@@ -154,6 +154,25 @@ describe('events of writes', () => {
     expect(told(bounded)).to.deep.equal({ action: 'grant', grant: { ...grant, namespaces: ['shop'], until: bounded.expiresAt } });
   });
 
+  it('tell the container, image and command of a debug container, cut like those of exec', async () => {
+    const pods = `${door}/api/v1/namespaces/default/pods`;
+    const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'cart' }, spec: template.spec };
+    await server.eventOf('POST', pods, pod);
+    const long = `${'x'.repeat(255)}\u{1f600}`;
+    const debug = { name: 'debugger', image: 'busybox:1', command: ['sh', '-c'], args: [long], stdin: true, tty: true };
+    const patch = { spec: { ephemeralContainers: [debug] } };
+    const event = await server.eventOf('PATCH', `${pods}/cart/ephemeralcontainers`, patch, types.strategic);
+    const told = { container: 'debugger', image: 'busybox:1', command: ['sh', '-c', `${'x'.repeat(255)}\ufffd`], tty: true };
+    expect(event.connection).to.deep.equal(told);
+    const about = { ...{ verb: 'patch', group: '', resource: 'pods', subresource: 'ephemeralcontainers' }, name: 'cart' };
+    for (const path of ['/spec/ephemeralContainers', '/spec/ephemeralContainers/-'])
+      expect(toldBy(about, types.json, [{ op: 'add', path, value: path.endsWith('-') ? debug : [debug] }])).to.deep.equal({
+        connection: told,
+      });
+    const two = { spec: { ephemeralContainers: [debug, { ...debug, name: 'other' }] } };
+    expect(toldBy(about, types.strategic, two)).to.deep.equal({});
+  });
+
   it('tell whether a certificate was approved or denied', () => {
     const about = { verb: 'update', group: 'certificates.k8s.io', resource: 'certificatesigningrequests', subresource: 'approval' };
     const told = (...types: string[]) =>

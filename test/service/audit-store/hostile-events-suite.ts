@@ -22,7 +22,7 @@ const whole: Required<Omit<AuditEvent, 'objectUser'>> = {
   objectRef: { apiGroup: 'apps', resource: 'deployments', subresource: 'scale', namespace: 'shop', name: 'cart' },
   stage: 'ResponseComplete',
   connection: {
-    ...{ container: 'web', command: ['sh'], tty: true, ports: ['80'], recording: 'r1', bytesSent: 1, bytesReceived: 2 },
+    ...{ container: 'web', image: 'busybox:1', command: ['sh'], tty: true, ports: ['80'], recording: 'r1', bytesSent: 1, bytesReceived: 2 },
     recorded: { sha256: 'digest', bytes: 3, lines: 4 },
   },
   ...{ requestReceivedTimestamp: '2026-01-12T10:00:00.000Z', milliseconds: 8, outcome: 'success', responseStatus: { code: 200 } },
