@@ -16,12 +16,11 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep, setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { AuditEvent } from '@atrium/audit-store/event.ts';
 import { PostgresStore } from '@atrium/audit-store/postgres-store.ts';
 import { SqliteStore } from '@atrium/audit-store/sqlite-store.ts';
 import type { AuditFilter, AuditStore } from '@atrium/audit-store/store.ts';
-import { Pool } from 'pg';
 import { Postgres } from '../test/tools/postgres/postgres.ts';
 import { Turns } from './turns.ts';
 
@@ -170,8 +169,7 @@ async function ask(store: AuditStore): Promise<void> {
 }
 
 /** Copies the appended events until there are all, with ids of their own and later times. */
-async function copyEvents(connectionString: string): Promise<void> {
-  const pool = new Pool({ connectionString });
+async function copyEvents(postgres: Postgres): Promise<void> {
   const own = [
     'cluster',
     'actor',
@@ -186,15 +184,13 @@ async function copyEvents(connectionString: string): Promise<void> {
     'outcome',
     'session',
   ];
-  for (let from = appended; from < count; from += appended) {
-    await pool.query(
+  for (let from = appended; from < count; from += appended)
+    await postgres.execute(
+      'test1',
       `insert into events (sequence, id, time, ${own.join(', ')}, request_id, rest, hash)
-       select sequence + $1, gen_random_uuid()::text, time + $1 * 86, ${own.join(', ')}, gen_random_uuid()::text, rest, hash
-       from events where sequence <= $2 order by sequence`,
-      [from, Math.min(appended, count - from)],
+       select sequence + ${from}, gen_random_uuid()::text, time + ${from}::bigint * 86, ${own.join(', ')}, gen_random_uuid()::text, rest, hash
+       from events where sequence <= ${Math.min(appended, count - from)} order by sequence`,
     );
-  }
-  await pool.end();
 }
 
 const runs: Record<string, () => Promise<void>> = {
@@ -215,7 +211,7 @@ const runs: Record<string, () => Promise<void>> = {
     const empty = await postgres.bytesOf('test1');
     await fill(filled);
     await filled.stop();
-    await copyEvents(connectionString);
+    await copyEvents(postgres);
     const store = await PostgresStore.open({ connectionString }, console.error);
     while ((await store.indexing()).left > 0) await sleep(1_000);
     await ask(store);

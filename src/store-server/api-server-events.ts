@@ -81,6 +81,15 @@ function isRenewal({
   return isLease && verb === 'update' && componentUser.test(username) && (responseStatus?.code ?? 500) < 400;
 }
 
+/** Reports whether an account of the service, as itself, has kept checkpoints: an event of each would be a reason for the next one. */
+export const isOwnCheckpoint =
+  (accounts: readonly string[]) =>
+  ({ event: { verb, user, impersonatedUser, objectRef, outcome } }: ApiServerEvent): boolean => {
+    const isLease = objectRef.apiGroup === 'coordination.k8s.io' && objectRef.resource === 'leases' && objectRef.name === checkpointLease;
+    const isBySelf = accounts.includes(user?.username ?? '') && impersonatedUser === undefined;
+    return isLease && isBySelf && verb === 'update' && outcome === 'success';
+  };
+
 /**
  * Returns the event without the id of an event of the service, unless an account of the service made the request as itself: the users of
  * both events differ then. A sender past the doors may choose any id.

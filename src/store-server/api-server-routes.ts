@@ -8,7 +8,7 @@ import { readSecretFile } from '@atrium/http/secret-file.ts';
 import type { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { badRequest, unauthorized } from '@atrium/objects/status.ts';
 import { type BatchReader, eventsOf } from './api-server-batch.ts';
-import { eventList, joinableBy } from './api-server-events.ts';
+import { eventList, isOwnCheckpoint, joinableBy } from './api-server-events.ts';
 
 /**
  * Bound of a batch: with the flags of docs/audit.md, a batch has four events of at most 8 MiB. The event of a write that succeeds has at
@@ -33,6 +33,7 @@ export function apiServerOperation({ tokenFile, accounts, reader, join, metrics 
     help: 'Events of the API server by outcome (appended, joined with the event of a door, waiting for one, ignored).',
     labelNames: ['outcome'],
   });
+  const isOwn = isOwnCheckpoint(accounts);
   return operation({
     id: 'ReceiveEvents',
     method: 'POST',
@@ -53,9 +54,12 @@ export function apiServerOperation({ tokenFile, accounts, reader, join, metrics 
       if (batch === 'no JSON') throw badRequest('the body is not valid JSON');
       if ('violations' in batch) throw badInput(batch.violations);
       received.inc({ outcome: 'ignored' }, batch.ignored);
-      for (const part of batch.parts)
-        for (const [outcome, count] of Object.entries(await join(eventsOf(part).map(joinableBy(accounts)))))
-          received.inc({ outcome }, count);
+      for (const part of batch.parts) {
+        const told = eventsOf(part);
+        const kept = told.filter((event) => !isOwn(event)).map(joinableBy(accounts));
+        received.inc({ outcome: 'ignored' }, told.length - kept.length);
+        for (const [outcome, count] of Object.entries(await join(kept))) received.inc({ outcome }, count);
+      }
       ctx.status = 204;
     },
   });

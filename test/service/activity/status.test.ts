@@ -72,7 +72,9 @@ describe('GET /auth/v1/audit/status', () => {
     expect(lost).to.be.greaterThan(0);
     expect(Number.isNaN(Date.parse(lastLost))).to.equal(false);
     server.setAhead(86_400_000);
-    expect(await read()).to.include({ lost }).and.not.have.property('lastLost');
+    expect(await read())
+      .to.include({ lost })
+      .and.not.have.property('lastLost');
     server.setAhead(0);
   });
 

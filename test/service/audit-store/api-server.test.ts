@@ -163,12 +163,16 @@ describe('the audit webhook of kube-apiserver', () => {
       anEvent('k3s', { ...lease('n1'), ...by('system:admin', 'update') }),
       anEvent('person', { ...lease('n1'), ...by('noa', 'update') }),
       anEvent('checkpoints', { ...lease('atrium-audit', 'atrium-system'), ...by(own, 'update') }),
+      anEvent('own-patch', { ...lease('atrium-audit', 'atrium-system'), ...by(own, 'patch') }),
+      anEvent('as-own', { ...lease('atrium-audit'), ...by('noa', 'update'), impersonatedUser: { username: own } }),
+      anEvent('by-own', { ...lease('atrium-audit'), ...by(own, 'update'), impersonatedUser: { username: 'noa' } }),
       anEvent('forged', { ...lease('atrium-audit', 'any'), ...by('system:serviceaccount:any:any', 'patch') }),
       anEvent('others', { ...lease('l', 'any', 'example.com'), ...by(own, 'update') }),
       anEvent('refused', { ...lease('n2'), ...by('system:node:n1', 'update'), responseStatus: { code: 403 } }),
     ]);
     const kept = (await list('resource=leases&limit=50')).map(({ requestID }) => requestID).toSorted();
-    expect(kept).to.deep.equal(['checkpoints', 'created', 'deleted', 'forged', 'k3s', 'node-patch', 'others', 'person', 'refused']);
+    const leases = ['as-own', 'by-own', 'created', 'deleted', 'forged', 'k3s', 'node-patch', 'others', 'own-patch', 'person', 'refused'];
+    expect(kept).to.deep.equal(leases);
   });
 
   it('keeps the groups of a user, and finds the event by one of them', async () => {

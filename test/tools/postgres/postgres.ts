@@ -103,6 +103,11 @@ export class Postgres {
     return this.url(name);
   }
 
+  /** Runs a statement of SQL in a database. */
+  async execute(database: string, statement: string): Promise<void> {
+    await this.#call('psql', `--command=${statement}`, database);
+  }
+
   /** Bytes of a database on disk. */
   async bytesOf(database: string): Promise<number> {
     return Number(await this.#call('psql', '--no-align', '--tuples-only', `--command=select pg_database_size('${database}')`, 'postgres'));
