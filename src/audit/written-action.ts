@@ -98,7 +98,7 @@ export function toldBy(about: About, mediaType: string, body: unknown): Told {
   const fields = fieldsOf(mediaType, body).filter(({ path }) => !identity.includes(path.join('.')));
   const rule = rules.find(({ of, sets }) => (of?.includes(resourceOf(about)) ?? true) && fields.length > 0 && fields.every(sets));
   if (rule?.action !== 'scale') return rule ? { action: rule.action } : {};
-  return { action: 'scale', changes: [{ field: 'spec.replicas', to: Number(fields[0]?.value) }] };
+  return { action: 'scale', changes: [{ field: 'spec.replicas', to: Number(fields.at(-1)?.value) }] };
 }
 
 const operations = z.array(z.object({ op: z.string(), path: z.string(), value: z.unknown() }));

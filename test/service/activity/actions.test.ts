@@ -92,6 +92,9 @@ describe('events of writes', () => {
   it('tell the number of replicas that a patch sets, and none before it', async () => {
     const event = await server.eventOf('PATCH', deployment, { spec: { replicas: 3 } }, types.merge);
     expect(event).to.deep.include({ action: 'scale', changes: [{ field: 'spec.replicas', to: 3 }] });
+    const twice = [4, 40].map((value) => ({ op: 'replace', path: '/spec/replicas', value }));
+    const last = await server.eventOf('PATCH', deployment, twice, types.json);
+    expect(last).to.deep.include({ action: 'scale', changes: [{ field: 'spec.replicas', to: 40 }] });
   });
 
   it('tell no action for a patch that also does something else', async () => {
