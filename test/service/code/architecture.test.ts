@@ -209,7 +209,7 @@ const allowed: ImportTable = {
   'oidc-client': { values: ['kubernetes', 'http', 'objects'] },
   kubernetes: { values: ['http', 'objects'] },
   'step-up': { values: ['objects'], types: ['http'] },
-  audit: { values: ['audit-store', 'http', 'objects'], types: ['config'] },
+  audit: { values: ['audit-store', 'kubernetes', 'http', 'objects'], types: ['config'] },
   'audit-store': { values: [] },
   demo: { values: ['embedded-cluster'] },
   'embedded-cluster': { values: ['objects'] },
