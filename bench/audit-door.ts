@@ -3,7 +3,7 @@
  * time of a write with an event beside one without, in turns and in one run. The audit policy leaves out the writes of one namespace. The
  * store is another process that takes all events at once, so that its own work is not counted. Bars: 30 µs, and 1.1.
  *
- * node bench/audit-door.ts [writes]
+ * node bench/audit-door.ts [writes] [at once]
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,6 +15,8 @@ import { clusterRoleBinding } from '../test/support/grants.ts';
 import { startServer } from '../test/support/server.ts';
 
 const writes = Number(process.argv[2] ?? 10_000);
+/** Writes in flight: events of the same moment are sent together. */
+const atOnce = Number(process.argv[3] ?? 10);
 /** Writes of one side between two of the other. */
 const block = 50;
 const warmUpBlocks = 20;
@@ -65,11 +67,12 @@ async function write(namespace: string): Promise<void> {
 async function blockOf(namespace: string): Promise<{ processor: number; clock: number[] }> {
   const clock: number[] = [];
   const before = process.threadCpuUsage();
-  for (let index = 0; index < block; index += 1) {
+  const timed = async () => {
     const start = performance.now();
     await write(namespace);
     clock.push(performance.now() - start);
-  }
+  };
+  for (let begun = 0; begun < block; begun += atOnce) await Promise.all(Array.from({ length: atOnce }, timed));
   const { user, system } = process.threadCpuUsage(before);
   return { processor: (user + system) / block, clock };
 }
