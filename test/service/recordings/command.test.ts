@@ -92,8 +92,11 @@ describe('kubectl atrium audit recordings', () => {
     const part = await ask(machine, 'recordings', '--limit', '2', '-o', 'json');
     expect(idsIn(part.stdout)).to.deep.equal(['r3', 'r4']);
     expect(part.stderr).to.equal('There are older recordings: the list has the newest 2.\n');
+    // Older ones are of a former user of that name.
+    const startedAt = new Date().toISOString();
+    await service.auditStore.recordings.keep({ recording: aRecording(5, noa, { startedAt, endedAt: startedAt }), isNew: true });
     const own = await ask(other, 'recordings', '-o', 'json');
-    expect(idsIn(own.stdout)).to.deep.equal(['r2', 'r3', 'r4']);
+    expect(idsIn(own.stdout)).to.deep.equal(['r5']);
     expect(own.stderr).to.equal('The list has your own shells only: you may not list recordings.auth.platform.io here.\n');
   });
 
