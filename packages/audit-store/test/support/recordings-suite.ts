@@ -74,10 +74,12 @@ export function itKeepsRecordings(opened: () => Pick<AuditDatabase, 'recordings'
 
   it('names recordings whose last output is older than a time', async () => {
     const store = opened();
-    await store.recordings.keep({ recording: aRecording({ id: 'short' }), isNew: true });
+    const short = aRecording({ id: 'short' });
+    await store.recordings.keep({ recording: short, isNew: true });
     await store.recordings.keep({ recording: aRecording({ id: 'long', seconds: 7200 }), isNew: true });
     const before = Date.parse('2026-11-29T11:00:00Z');
-    expect(await store.recordings.expired({ before })).to.deep.equal([{ id: 'short', cluster: 'local', reason: 'Age' }]);
+    const { id, cluster, user, objectRef } = short;
+    expect(await store.recordings.expired({ before })).to.deep.equal([{ id, cluster, user, objectRef, reason: 'Age' }]);
     await store.recordings.delete('short');
     expect(await store.recordings.expired({ before })).to.deep.equal([]);
   });
