@@ -86,7 +86,8 @@ describe('the page Activity', () => {
       .waitFor();
     await page
       .getByRole('group', { name: 'Events over time' })
-      .getByRole('button', { name: /: \d+ events, 1 of them failed$/ })
+      // The demo has no mail server for a reminder, which may be in the hour before.
+      .getByRole('button', { name: /: (?:2 events, 1|[3-9] events, [12]) of them failed$/ })
       .waitFor();
   });
 
@@ -168,7 +169,7 @@ describe('the page Activity', () => {
     await page.goto(`${demo.url}/users/${user}/history`);
     await page.getByRole('link', { name: "Changes of this user's record" }).click();
     await events()
-      .getByText(/admin@example\.com changed User viewer@example\.com/)
+      .getByText(/admin@example\.com labelled User viewer@example\.com/)
       .first()
       .waitFor();
   });
