@@ -249,7 +249,7 @@ async function end(context: AccessContext, row: RequestRow, phase: 'Lapsed' | 'E
       target: { name: row.name, uid: row.uid },
       outcome: 'success',
       reason: why.reason,
-      access: accessOf(row, row.spec),
+      access: accessOf(written, row.spec),
     });
   return finish(context, written, signal);
 }

@@ -31,7 +31,8 @@ export async function readRequest(context: AccessContext, name: string, signal: 
 }
 
 /**
- * Writes the status of a request, unless it was changed since it was read. Replicas and requests race here, and one wins.
+ * Writes the status of a request, unless it was changed since it was read. Replicas and requests race here, and one wins. An end before
+ * `until` becomes `until`: access that has ended never shows an end ahead.
  *
  * @param isAudited true if an audit event of the same request tells the write
  * @returns the request as it is now; 'conflict' if it was changed or deleted
@@ -39,11 +40,13 @@ export async function readRequest(context: AccessContext, name: string, signal: 
  */
 export async function transition(
   context: AccessContext,
-  { name, resourceVersion }: Pick<RequestRow, 'name' | 'resourceVersion'>,
-  status: Transition,
+  { name, resourceVersion, until }: Pick<RequestRow, 'name' | 'resourceVersion' | 'until'>,
+  change: Transition,
   signal: AbortSignal,
   isAudited = false,
 ): Promise<RequestRow | 'conflict'> {
+  const { ended } = change;
+  const status = ended !== undefined && Date.parse(ended) < until ? { ...change, until: ended } : change;
   const written = await requestsOf(context).patchStatus(name, { metadata: { resourceVersion }, status }, { signal, isAudited });
   if (written === 'conflict' || written === 'gone') return 'conflict';
   await context.requests.cache.waitForWrite(written.metadata.resourceVersion, signal);

@@ -152,6 +152,10 @@ describe('access by a request', () => {
     await server.kubernetes.call('PATCH', path(shortened.request), { spec: { expiresAt } }, mergePatch);
     await ends(deleted.request, 'Ended', 'BindingDeleted');
     await ends(shortened.request, 'Ended', 'BindingShortened');
+    for (const { request } of [deleted, shortened]) {
+      const { until, ended } = (await access.stored(request)).status ?? {};
+      expect(until).to.equal(ended);
+    }
   });
 
   it('JIT-18 ends with a disabled user, and JIT-08 with a user who is deleted and created again', async () => {

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { startServer } from '../../support/server.ts';
-import { AccessRequests, aPolicy, user } from '../access-requests/support.ts';
+import { AccessRequests, aPolicy, policiesPath, user } from '../access-requests/support.ts';
 import { aNamespace, applyKnown } from '../bindings/support.ts';
 import { ApiServerBetween } from '../proxy/api-server-between.ts';
 import { closed, closeOpened, cookieOf, echo, email, exec, logIn, openUpgrade, startProxy } from '../proxy/support.ts';
@@ -59,6 +59,27 @@ describe('events of the service in the audit store', () => {
     expect(new Set(ids).size).to.equal(4);
     for (const id of ids) expect(id).to.match(/^own-write-/);
     expect(events[2]?.access).to.deep.include({ requester: 'alice', policy: 'shop', role: 'view', namespaces: ['shop'] });
+  });
+
+  it('have the time of an early end as the end of the access, also in the table for spreadsheets', async () => {
+    const access = new AccessRequests(server);
+    const byUser = await access.asked({ as: 'alice' });
+    expect((await access.decide({ as: 'bob' }, byUser)).status).to.equal(200);
+    expect((await access.end({ as: 'alice' }, byUser)).status).to.equal(200);
+    const byPolicy = await access.asked({ as: 'alice' });
+    expect((await access.decide({ as: 'bob' }, byPolicy)).status).to.equal(200);
+    await server.kubernetes.remove(`${policiesPath}/shop`);
+    await access.untilPhase(byPolicy, 'Ended');
+
+    for (const request of [byUser, byPolicy]) {
+      const filter = { event: 'AccessEnded', name: request.metadata.name };
+      const [event] = await eventsOf(server.auditStore, filter, 1);
+      const { ended } = (await access.stored(request)).status ?? {};
+      expect(event?.access?.until).to.equal(ended);
+      const csv = await server.request(`/auth/v1/audit/export?${new URLSearchParams({ ...filter, format: 'csv' })}`, { as: 'admin' });
+      const [titles = '', cells = ''] = (await csv.text()).split('\r\n');
+      expect(cells.split('","')[titles.split('","').indexOf('until')]).to.equal(ended);
+    }
   });
 
   it('tell changes of a user at the user', async () => {

@@ -151,6 +151,7 @@ describe('access requests on the console', () => {
     await last.getByText('A user ended it.').waitFor();
     const over = ofAda.locator('main dl.facts dt', { hasText: 'Over since' }).locator('xpath=following-sibling::dd[1]');
     expect(await last.innerText()).to.include(await over.innerText());
+    expect(await ofAda.locator('main dl.facts dt').allInnerTexts()).not.to.include('Until');
     await ofAda.getByRole('table', { name: 'Timeline' }).getByText('for this incident only').waitFor();
   });
 

@@ -151,7 +151,7 @@ function RequestFacts({ request }: { request: AccessRequest }) {
         [t('requests.duration'), duration(spec.durationSeconds)],
         [t('requests.earliest'), spec.notBefore && dateTime(spec.notBefore)],
         [t('bindings.from'), status.begin && dateTime(status.begin)],
-        [t('bindings.until'), status.until && dateTime(status.until)],
+        [t('bindings.until'), !status.ended && status.until && dateTime(status.until)],
         [t('requests.ended'), status.ended && dateTime(status.ended)],
         [t('requests.approvals'), !spec.breakGlass && t('requests.approvalsOf', { count, needed: spec.approvals })],
         [t('requests.policy'), spec.policy.name],
