@@ -77,11 +77,14 @@ export async function begin(
   return written;
 }
 
-/** Writes Warning Events about the request and the User. A lost Event is no failure. */
+/**
+ * Writes Warning Events about the request and the User. A lost Event is no failure. The reason is left out: users without the right to
+ * access requests may read Events.
+ */
 async function reportUse({ services }: AccessContext, { name, uid, until }: RequestRow, spec: RequestSpec): Promise<void> {
-  const { requester, roleRef, policy, namespaces, reason = 'no reason is given', record, recordUID } = spec;
+  const { requester, roleRef, policy, namespaces, record, recordUID } = spec;
   const place = namespaces === undefined ? 'the platform' : namespaces.join(', ');
-  const text = `${requester} uses break-glass of ${policy.name}: ${roleRef} in ${place} until ${timestamp(new Date(until))}: ${reason}`;
+  const text = `${requester} uses break-glass of ${policy.name}: ${roleRef} in ${place} until ${timestamp(new Date(until))}`;
   const event = { type: 'Warning', reason: 'BreakGlassUsed', message: text.slice(0, 1024), action: 'BreakGlass' } as const;
   const signal = AbortSignal.timeout(eventsWithinMs);
   await Promise.all([
