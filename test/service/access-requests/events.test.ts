@@ -6,7 +6,7 @@ import { forSuite } from '../../support/for-suite.ts';
 import { aNamespace } from '../bindings/support.ts';
 import { nameOf } from '../users/a-user.ts';
 import { type Member, password, SessionRequests, warningsOf } from './sessions.ts';
-import { aPolicy, type Request, user } from './support.ts';
+import { aPolicy, type Request } from './support.ts';
 
 const [jane, carl] = ['jane@example.com', 'carl@example.com'];
 const texts = { reason: 'canary-of-the-reason', ticket: 'canary-of-the-ticket', comment: 'canary-of-the-comment' };
