@@ -4,7 +4,7 @@ import { actorOf, type Caller } from '@atrium/http/caller.ts';
 import { receivedCode } from '@atrium/http/middleware/request-state.ts';
 import { connectionOf } from '@atrium/kubernetes/opened-connection.ts';
 import type { PassedCall } from '@atrium/kubernetes/passage.ts';
-import { isTrue, requestedAccess, type Target, type TargetResource } from '@atrium/kubernetes/request-target.ts';
+import { isTrue, placeOf, requestedAccess, type Target, type TargetResource } from '@atrium/kubernetes/request-target.ts';
 import { localCluster } from '@atrium/objects/object-schemas.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
@@ -87,9 +87,8 @@ export class Recording {
     const { identity, session, accessToken } = actorOf(caller);
     const { verb, group, resource, subresource, namespace, name } = about;
     const connection = subresource === '' ? undefined : connectionOf(subresource, target.search);
-    // A Namespace is in itself, as in RBAC. The API server decides about a view by the rights of its target.
-    const place = group === '' && resource === 'namespaces' ? name : namespace;
-    const accessRequests = activeRequests?.namesFor(caller.identity.name, place) ?? [];
+    // The API server decides about a view by the rights of its target.
+    const accessRequests = activeRequests?.namesFor(caller.identity.name, placeOf(about)) ?? [];
     this.#right = accessRequests.length > 0 ? { accessRequests } : {};
     this.#target = target;
     this.#delivery = rule.delivery;

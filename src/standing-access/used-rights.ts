@@ -2,6 +2,7 @@
 import type { AuditEvent } from '@atrium/audit-store/event.ts';
 import type { AuditFilter } from '@atrium/audit-store/store.ts';
 import { isAboutResource, type PolicyRule, ruleAllows } from '@atrium/kubernetes/rbac/rules.ts';
+import { placeOf } from '@atrium/kubernetes/request-target.ts';
 import { type AuditAction, auditEvents, type EventRights } from '../audit/audit-events.ts';
 
 const apiGroup = 'auth.platform.io';
@@ -46,8 +47,7 @@ function impersonationOf(user: string): UsedRight {
 
 function requestOf({ verb, objectRef }: AuditEvent): UsedRight {
   const { apiGroup: group, resource, subresource = '', namespace = '', name = '' } = objectRef;
-  // A request for a namespace itself is one in that namespace.
-  return { verb, group, resource, subresource, namespace: group === '' && resource === 'namespaces' ? name : namespace, name };
+  return { verb, group, resource, subresource, namespace: placeOf({ group, resource, namespace, name }), name };
 }
 
 type NamedEvent = Pick<AuditEvent, 'question'> & { objectRef: Pick<AuditEvent['objectRef'], 'resource' | 'namespace' | 'name'> };

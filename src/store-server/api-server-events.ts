@@ -71,23 +71,23 @@ const componentUser = /^system:(?!admin$|anonymous$)/;
 const checkpointLease = 'atrium-audit';
 
 /** Reports a renewal of a Lease, which nodes and holders of locks send each few seconds: an update that succeeds (client-go, kubelet). */
-function isRenewal({
-  verb,
-  user: { username = '' },
-  objectRef: { apiGroup, resource, name } = { apiGroup: '' },
-  responseStatus,
-}: ReceivedEvent): boolean {
-  const isLease = apiGroup === 'coordination.k8s.io' && resource === 'leases' && name !== checkpointLease;
-  return isLease && verb === 'update' && componentUser.test(username) && (responseStatus?.code ?? 500) < 400;
+function isRenewal({ verb, user: { username = '' }, objectRef, responseStatus }: ReceivedEvent): boolean {
+  const isRenewable = isLease(objectRef) && objectRef?.name !== checkpointLease;
+  return isRenewable && verb === 'update' && componentUser.test(username) && (responseStatus?.code ?? 500) < 400;
 }
+
+const isLease = (object: ReceivedEvent['objectRef']): boolean => object?.apiGroup === 'coordination.k8s.io' && object.resource === 'leases';
+
+/** Reports whether an account of the service made the request as itself. */
+const isByService = (accounts: readonly string[], { user, impersonatedUser }: AuditEvent): boolean =>
+  accounts.includes(user?.username ?? '') && impersonatedUser === undefined;
 
 /** Reports whether an account of the service, as itself, has kept checkpoints: an event of each would be a reason for the next one. */
 export const isOwnCheckpoint =
   (accounts: readonly string[]) =>
-  ({ event: { verb, user, impersonatedUser, objectRef, outcome } }: ApiServerEvent): boolean => {
-    const isLease = objectRef.apiGroup === 'coordination.k8s.io' && objectRef.resource === 'leases' && objectRef.name === checkpointLease;
-    const isBySelf = accounts.includes(user?.username ?? '') && impersonatedUser === undefined;
-    return isLease && isBySelf && verb === 'update' && outcome === 'success';
+  ({ event }: ApiServerEvent): boolean => {
+    const isOfCheckpoints = isLease(event.objectRef) && event.objectRef.name === checkpointLease;
+    return isOfCheckpoints && isByService(accounts, event) && event.verb === 'update' && event.outcome === 'success';
   };
 
 /**
@@ -96,11 +96,8 @@ export const isOwnCheckpoint =
  */
 export const joinableBy =
   (accounts: readonly string[]) =>
-  (told: ApiServerEvent): ApiServerEvent => {
-    const { user, impersonatedUser } = told.event;
-    const isByService = accounts.includes(user?.username ?? '') && impersonatedUser === undefined;
-    return isByService || !told.doorID?.startsWith(ownWriteMark) ? told : { event: told.event };
-  };
+  (told: ApiServerEvent): ApiServerEvent =>
+    isByService(accounts, told.event) || !told.doorID?.startsWith(ownWriteMark) ? told : { event: told.event };
 
 /** Annotations of the authorizer. */
 const annotationNames = ['authorization.k8s.io/decision', 'authorization.k8s.io/reason'];

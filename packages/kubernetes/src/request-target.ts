@@ -106,6 +106,10 @@ export function compactSearch({ search, segments, resource, upgrade }: Target, u
   return `${search.length > 1 ? `${search}&` : '?'}pretty=false`;
 }
 
+/** Returns the namespace in which an object is for the authorizer, '' for none: the API server takes a namespace itself as an object within it. */
+export const placeOf = ({ group, resource, namespace, name }: Pick<TargetResource, 'group' | 'resource' | 'namespace' | 'name'>): string =>
+  namespace || (group === '' && resource === 'namespaces' ? name : '');
+
 /**
  * Returns the question that the API server's authorizer decides for a request; undefined for a path that is no resource.
  *
@@ -115,8 +119,7 @@ export function requestedAccess(method: string, { resource: target, search }: Ta
   if (target === undefined) return undefined;
   const { group, resource, subresource } = target;
   const name = target.name || selectedName(search);
-  // The API server takes a namespace itself as an object within it.
-  const namespace = target.namespace || (group === '' && resource === 'namespaces' ? target.name : '');
+  const namespace = placeOf(target);
   return {
     verb: verbOf(method, target, search),
     group,
