@@ -1,8 +1,7 @@
-/** History of an object: sentences about the users who changed it. */
+/** History of an object: sentences about the users who changed it. The object may exist no longer. */
 import { api, bodyOf } from '../../../api/client';
 import { type Kind, kindId } from '../../../api/kinds';
 import { useLoad } from '../../../api/load';
-import type { ClusterObject } from '../../../api/objects';
 import { usePoll } from '../../../api/poll';
 import { t } from '../../../text/text';
 import { Loaded } from '../../../ui/loaded';
@@ -17,11 +16,11 @@ const everyMs = 10_000;
 interface ActivityProps {
   kind: Kind;
   kinds: readonly Kind[];
-  object: ClusterObject;
+  namespace?: string | undefined;
+  name: string;
 }
 
-export function Activity({ kind: { group, resource }, kinds, object: { metadata } }: ActivityProps) {
-  const { name, namespace } = metadata;
+export function Activity({ kind: { group, resource }, kinds, namespace, name }: ActivityProps) {
   const isNamespace = group === '' && resource === 'namespaces';
   const query = { group, resource, name, limit, ...(namespace && { namespace }) };
   const load = useLoad(`activity/${kindId({ group, resource })}/${namespace}/${name}`, (signal) =>

@@ -18,6 +18,7 @@ import { PluginTab } from '../../../plugins/tab';
 import { t } from '../../../text/text';
 import { Failure, Held, Notice, Old, Skeleton } from '../../../ui/state';
 import { Tabs } from '../../../ui/tabs';
+import { ActivityLink } from '../../activity/activity-link';
 import { ObjectActions } from '../actions/actions';
 import { Activity } from '../activity/activity';
 import { StateView } from '../cells';
@@ -111,9 +112,12 @@ function OneObject(props: OneProps) {
       {object !== undefined ? (
         <Read {...props} tab={tab} object={object} load={load} />
       ) : problem !== undefined ? (
-        <Failure problem={problem} onRetry={() => void load.reload()}>
-          <AskFor right={rights.get} />
-        </Failure>
+        <>
+          <Failure problem={problem} onRetry={() => void load.reload()}>
+            <AskFor right={rights.get} />
+          </Failure>
+          {problem.isGone(name) && <Past {...props} tab={tab} />}
+        </>
       ) : (
         <Unread {...props} tab={tab} />
       )}
@@ -149,6 +153,16 @@ function Unread(props: ObjectProps) {
   );
 }
 
+/** History of an object that does not exist, at the address of its history; elsewhere a link to it. */
+function Past(props: ObjectProps) {
+  const { kind, namespace, name, tab } = props;
+  return tab === 'history' ? (
+    <Activity {...props} />
+  ) : (
+    <ActivityLink of={{ kind: kindId(kind), namespace, name, since: 'all' }}>{t('activity.onObject')}</ActivityLink>
+  );
+}
+
 function Read(props: OneProps & { object: ClusterObject; load: ReturnType<typeof useObject> }) {
   const { kind, kinds, name, tab = '', rights, object, load } = props;
   const [problem, lost] = [load.error.value, load.lost.value];
@@ -168,7 +182,7 @@ function Read(props: OneProps & { object: ClusterObject; load: ReturnType<typeof
       )}
       {tab === 'yaml' && <YamlTab kind={kind} object={object} updateRight={rights.update} onSaved={() => load.reload()} />}
       {tab === 'events' && <Events object={object} />}
-      {tab === 'history' && <Activity kind={kind} kinds={kinds} object={object} />}
+      {tab === 'history' && <Activity {...props} />}
       {tab === 'logs' && isPod(kind) && <Logs kind={kind} pod={object} />}
       {tab === 'logs' && hasWorkloadLogs(kind) && <WorkloadLogs kind={kind} object={object} />}
       {tab === 'terminal' && isPod(kind) && <TerminalTab kind={kind} pod={object} />}
