@@ -8,6 +8,8 @@ export interface RandomRequest {
   method: string;
   body?: unknown;
   as: (typeof users)[number];
+  /** The sender uses an access token, with which the service acts as the user. */
+  hasAccessToken: boolean;
   /** The sender leaves before the answer. */
   isAborted: boolean;
   isUpgrade: boolean;
@@ -26,6 +28,9 @@ const kinds = {
   groups: 'Group',
   clusterroles: 'ClusterRole',
 };
+
+/** A pod in `default` that runs on a node. */
+export const runningPod = 'shell';
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
@@ -47,7 +52,13 @@ export function randomRequests(random: () => number): () => RandomRequest {
     const name = oneOf(['a', 'b', 'c', 'x'.repeat(253), 'Not%20A%20Name', '%E2%80%AEtxt', '']);
     const [object, named] = [name && `/${name}`, name || 'a'];
     const opened = oneOf(['exec', 'attach', 'log', 'eviction', 'portforward']);
+    const opens = oneOf([
+      'exec?command=cat&container=main&stdin=true',
+      'exec?command=true&container=main&stdout=true',
+      'portforward?ports=80',
+    ]);
     return oneOf([
+      `/api/v1/namespaces/default/pods/${runningPod}/${opens}`,
       `/api/v1/namespaces/${namespace}/${oneOf(['configmaps', 'secrets', 'serviceaccounts', 'pods', 'nothings'])}${object}`,
       // A deletion of all would take the rights of the users.
       `/apis/rbac.authorization.k8s.io/v1/clusterroles/${named}`,
@@ -84,6 +95,7 @@ export function randomRequests(random: () => number): () => RandomRequest {
       method,
       ...(method !== 'GET' && { body: bodyFor(path) }),
       as: oneOf<(typeof users)[number]>(['manager', 'manager', ...users]),
+      hasAccessToken: random() < 0.2,
       isAborted: random() < 0.05,
       isUpgrade: method === 'GET' && /exec|attach|portforward/.test(path),
       agent: oneOf(['kubectl', '"},{"x":"', '<script>', '=1+1']),

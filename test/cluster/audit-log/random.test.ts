@@ -8,12 +8,15 @@ import { expect } from 'chai';
 import { z } from 'zod';
 import { auditEventList } from '../../../src/activity/schema.ts';
 import { withAuditStore } from '../../service/audit-store/installation.ts';
+import { aPerson, makeToken, serviceAccount } from '../../service/tokens/tokens.ts';
 import { eventually, type Manifest } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { clusterRoleBinding } from '../../support/grants.ts';
 import { randomNumbers } from '../../support/random-numbers.ts';
+import { loopbackCertificates } from '../certificates.ts';
+import { startNode } from '../node.ts';
 import { AuditLog } from './audit-log.ts';
-import { type RandomRequest, randomRequests, users } from './random-requests.ts';
+import { type RandomRequest, randomRequests, runningPod, users } from './random-requests.ts';
 
 const steps = Number(process.env.AUDIT_STEPS ?? '400');
 const seed = Number(process.env.AUDIT_SEED ?? Math.floor(Math.random() * 1_000_000));
@@ -40,6 +43,12 @@ const line = z.object({
   responseStatus: z.object({ code: z.int() }).optional(),
 });
 type Line = z.output<typeof line>;
+
+/** Returns the line with the user of an access token as the one who asks: the service acts as that user with its own account. */
+const ofCaller = ({ user, impersonatedUser, ...rest }: Line): Line =>
+  user.username === serviceAccount && impersonatedUser
+    ? { ...rest, user: impersonatedUser }
+    : { ...rest, user, ...(impersonatedUser && { impersonatedUser }) };
 type Stored = z.output<typeof auditEventList>['items'][number];
 
 const reads = ['get', 'list', 'watch'];
@@ -99,6 +108,7 @@ describe(`random requests at the door (AUDIT_SEED=${seed})`, function () {
       config: { kubernetes: { viewAs: 'write' }, login: { stepUp: { operations: [] } } },
       objects: [
         { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } },
+        ...users.map((user) => aPerson(user)),
         crontabs,
         clusterRoleBinding('owner', 'cluster-admin', { kind: 'User', name: 'manager' }),
         clusterRoleBinding('editor', 'edit', { kind: 'User', name: 'alice' }),
@@ -106,7 +116,23 @@ describe(`random requests at the door (AUDIT_SEED=${seed})`, function () {
       ],
     });
     await started.startStore();
-    return started;
+    await started.kubernetes.applyFile('impersonation.yaml');
+    const { serving } = await loopbackCertificates();
+    const node = await startNode(started.kubernetes, serving);
+    await node.addPod(runningPod);
+    return {
+      ...started,
+      async stop() {
+        await node.stop();
+        await started.stop();
+      },
+    };
+  });
+  const accessTokens = new Map<string, string>();
+  const opened = { count: 0 };
+
+  before(async () => {
+    for (const user of users) accessTokens.set(user, (await makeToken(service, user)).token);
   });
 
   /** Returns all events of the door by their ids. */
@@ -127,23 +153,29 @@ describe(`random requests at the door (AUDIT_SEED=${seed})`, function () {
   const upgrade = (path: string, headers: Record<string, string>) =>
     new Promise<void>((resolve) => {
       const upgrading = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' };
-      const key = { 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==', 'sec-websocket-protocol': 'v5.channel.k8s.io' };
+      const protocol = path.includes('/portforward') ? 'SPDY/3.1+portforward.k8s.io' : 'v5.channel.k8s.io';
+      const key = { 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==', 'sec-websocket-protocol': protocol };
       const sent = httpRequest(`${service.url}${path}`, { headers: { ...upgrading, ...key, ...headers } });
-      sent.on('upgrade', (_response, socket) => resolve(void socket.destroy()));
+      sent.on('upgrade', (_response, socket) => {
+        opened.count += 1;
+        resolve(void socket.destroy());
+      });
       sent.on('response', (response) => response.resume().on('close', resolve));
       sent.on('error', () => resolve()).end();
     });
 
-  async function sendOne({ path, isAborted, isUpgrade, agent, viewed, isViewWrite, ...rest }: RandomRequest): Promise<void> {
+  async function sendOne(given: RandomRequest): Promise<void> {
+    const { path, isAborted, isUpgrade, agent, viewed, isViewWrite, hasAccessToken, as, ...rest } = given;
+    const token = hasAccessToken ? (accessTokens.get(as) ?? '') : await service.token(as);
     const headers = {
       'user-agent': isAborted && !isUpgrade ? leaver : agent,
       ...(viewed !== undefined && { 'impersonate-user': viewed }),
       ...(viewed !== undefined && isViewWrite && { 'atrium-view-as-write': viewed }),
     };
-    if (isUpgrade) return upgrade(path, { ...headers, authorization: `Bearer ${await service.token(rest.as)}` });
+    if (isUpgrade) return upgrade(path, { ...headers, authorization: `Bearer ${token}` });
     const type = rest.method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
     const leaving = new AbortController();
-    const answered = service.request(path, { ...rest, signal: leaving.signal, headers: { 'content-type': type, ...headers } });
+    const answered = service.request(path, { ...rest, token, signal: leaving.signal, headers: { 'content-type': type, ...headers } });
     if (isAborted) setImmediate(() => leaving.abort());
     // A caller that has left gets no answer.
     await answered.then((response) => response.arrayBuffer()).catch(() => undefined);
@@ -165,7 +197,7 @@ describe(`random requests at the door (AUDIT_SEED=${seed})`, function () {
     const told = (await readFile(service.auditLog ?? '', 'utf8'))
       .split('\n')
       .slice(0, -1)
-      .map((text) => line.parse(JSON.parse(text)))
+      .map((text) => ofCaller(line.parse(JSON.parse(text))))
       .filter(isAudited);
     const wrong = (events: ReadonlyMap<string, Stored>) =>
       told.flatMap((one) => {
@@ -175,6 +207,10 @@ describe(`random requests at the door (AUDIT_SEED=${seed})`, function () {
     const events = await eventually(stored, (found) => wrong(found).length === 0).catch(stored);
     expect(wrong(events)).to.deep.equal([]);
     expect(told.length).to.be.greaterThan(steps / 4);
-    console.log(`      ${steps} requests, ${told.length} told by the API server, ${events.size} events of the door, 0 missing`);
+    expect(opened.count).to.be.greaterThan(0);
+    const byToken = [...events.values()].filter(({ accessToken }) => accessToken !== undefined).length;
+    expect(byToken).to.be.greaterThan(0);
+    const counts = `${told.length} told by the API server, ${byToken} with access tokens, ${opened.count} connections open`;
+    console.log(`      ${steps} requests, ${counts}, ${events.size} events of the door, 0 missing`);
   });
 });
