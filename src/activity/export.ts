@@ -50,6 +50,10 @@ const columns: Readonly<Record<string, (event: AuditEvent) => Cell>> = {
   source: ({ source }) => source,
   cluster: ({ cluster }) => cluster,
   auditID: ({ auditID }) => auditID,
+  requestBytes: ({ requestBytes }) => requestBytes,
+  responseBytes: ({ responseBytes }) => responseBytes,
+  bytesSent: ({ connection }) => connection?.bytesSent,
+  bytesReceived: ({ connection }) => connection?.bytesReceived,
 };
 
 /** Characters that end a line, or change how it reads. */

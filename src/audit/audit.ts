@@ -20,6 +20,8 @@ export interface AuditOrigin {
   accessToken?: string;
   /** Groups of the caller, for the audit store. */
   groups?: readonly string[];
+  /** Bytes of the body of the request, for the audit store. */
+  bodyBytes?: number;
   /** Namespace of the object, for the audit store. */
   namespace?: string;
 }
@@ -28,6 +30,8 @@ export interface AuditOrigin {
 interface WrittenBody {
   /** Returns the body as `keptText` has it. */
   body?(): string | undefined;
+  /** Reports whether the body may have a credential, whose length would be a help to guess it. */
+  hasCredential?(): boolean;
   /** Media type of a patch. */
   patchType?: string;
 }
@@ -230,8 +234,8 @@ export const auditCaller = (
 
 /** Returns the origin of the request. */
 export function auditOrigin(ctx: Context): AuditOrigin {
-  const { requestId, source } = ctx.state;
-  return { requestId, source, userAgent: ctx.get('User-Agent').slice(0, 256) };
+  const { requestId, source, bodyBytes } = ctx.state;
+  return { requestId, source, userAgent: ctx.get('User-Agent').slice(0, 256), ...(bodyBytes !== undefined && { bodyBytes }) };
 }
 
 interface CountedIssuer {

@@ -35,6 +35,9 @@ export function keptText(kind: Kind, content: unknown): string | undefined {
   return text === undefined || Buffer.byteLength(JSON.stringify(text)) > maxBodyTextBytes ? undefined : text;
 }
 
+/** Reports whether a body of a kind of the service has a member that may be a credential. */
+export const hasCredential = (content: unknown): boolean => JSON.stringify(content) !== JSON.stringify(content, withoutCredential);
+
 /** Members that may be credentials, among them the fields of third parties, and kubectl's copy of the whole object. */
 const isCredential = (name: string): boolean =>
   name === 'extra' || name === appliedAnnotation || /pass|pwd|secret|token|sealed|hash|credential/i.test(name);

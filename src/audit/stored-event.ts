@@ -57,6 +57,7 @@ function storedEvent(event: AuditEvent, { time, traceID }: Occasion): StoredEven
     outcome,
     ...(code !== undefined && { responseStatus: { code } }),
     ...(reason !== undefined && { reason }),
+    ...(event.bodyBytes !== undefined && !event.hasCredential?.() && { requestBytes: event.bodyBytes }),
     ...(requestId !== undefined && { requestID: requestId }),
     ...(traceID !== undefined && { traceID }),
     ...(event.inSession !== undefined && { session: event.inSession }),

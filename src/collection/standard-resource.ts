@@ -26,7 +26,7 @@ import { deleteOptions, deletionOf, dryRun, warningHeaders, writeQuery } from '@
 import type { Context } from 'koa';
 import { z } from 'zod';
 import { auditOrigin } from '../audit/audit.ts';
-import { keptText } from '../audit/kept-content.ts';
+import { hasCredential, keptText } from '../audit/kept-content.ts';
 import type { Services } from '../services.ts';
 import type { AuditTarget, Deletion, ServedRow, StandardResource, Words } from './resource-declaration.ts';
 import { servedObject } from './standard-row.ts';
@@ -176,6 +176,7 @@ class StandardOperations<Row extends ServedRow, New, Patch extends Patched> {
             ...{ audit, target: metadata, code: 201 },
             ...(grantOf && { grant: grantOf(written.object) }),
             body: () => this.#keptText(written.asked),
+            hasCredential: () => hasCredential(body),
           });
         ctx.status = 201;
         ctx.set('Location', `${this.#services.basePath}${path}/${metadata.name}`);
@@ -220,7 +221,7 @@ class StandardOperations<Row extends ServedRow, New, Patch extends Patched> {
           },
           onWritten: (target, written = audit) =>
             this.#services.audit.recordWrite(ctx, caller, {
-              ...{ audit: written, target, code: 200 },
+              ...{ audit: written, target, code: 200, hasCredential: () => hasCredential(body) },
               ...(written === audit && { body: () => this.#keptText(request.asked), patchType: mergePatchTypes[0] }),
             }),
         };

@@ -110,7 +110,7 @@ export class KubernetesProxy {
     const answer = await apiServer.passageOf(caller).answer(call);
     const content = await contentOf(answer, { isGathered: isGathered(target) || recording?.readsAnswer === true }, call);
     recording?.saw(answer.statusCode, content);
-    answerWith(ctx, answer, this.#own, content);
+    answerWith(ctx, answer, this.#own, recording?.counting(content) ?? content);
     if (!isLong) return;
     // Proxies such as nginx buffer answers by default.
     ctx.set('X-Accel-Buffering', 'no');

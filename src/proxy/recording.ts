@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
 import type { AuditEvent } from '@atrium/audit-store/event.ts';
 import { actorOf, type Caller } from '@atrium/http/caller.ts';
 import { receivedCode } from '@atrium/http/middleware/request-state.ts';
@@ -75,10 +76,11 @@ export class Recording {
   readonly id = randomUUID();
   readonly #now: () => Date;
   readonly #at: Date;
-  readonly #startedAt: number;
+  readonly #state: Context['state'];
   /** True if no event of the answer follows: its connection has begun, or it was refused for want of room. */
   #isOver = false;
   #code: number | undefined;
+  #answerBytes = 0;
   #replicasBefore: number | undefined;
   #facts: Pick<AuditEvent, 'changes'> & { name?: string | undefined } = {};
 
@@ -99,7 +101,7 @@ export class Recording {
     this.#intake = auditIntake;
     this.#now = now;
     this.#at = now();
-    this.#startedAt = ctx.state.startedAt;
+    this.#state = ctx.state;
     this.#common = {
       cluster: localCluster,
       source: 'door',
@@ -152,12 +154,27 @@ export class Recording {
     return body && (this.#body?.reading(body) ?? body);
   }
 
+  /** Returns the body of the answer, whose bytes the event tells. */
+  counting(content: Readable | Buffer): Readable | Buffer {
+    if (!Buffer.isBuffer(content)) return Readable.from(this.#counted(content), { objectMode: false });
+    this.#answerBytes = content.length;
+    return content;
+  }
+
+  async *#counted(stream: Readable): AsyncGenerator<Uint8Array> {
+    for await (const chunk of stream) {
+      this.#answerBytes += chunk.length;
+      yield chunk;
+    }
+  }
+
   #record(code: number): void {
     if (this.#isOver) return;
     const told = this.#told(code);
     const { name, changes = told.changes } = this.#facts;
     // A refused body changed nothing, and its sender may have no right to anything.
     const requestObject = code < 400 && this.#isBodyKept ? this.#body?.text : undefined;
+    const { bodyBytes } = this.#state;
     const { objectRef } = this.#common;
     this.#intake.record({
       ...this.#common,
@@ -166,7 +183,9 @@ export class Recording {
       objectRef: { ...objectRef, ...(name && { name }) },
       ...(code === 101 && { stage: 'ResponseStarted' }),
       requestReceivedTimestamp: this.#at.toISOString(),
-      milliseconds: Math.round(performance.now() - this.#startedAt),
+      milliseconds: Math.round(performance.now() - this.#state.startedAt),
+      ...(bodyBytes !== undefined && { requestBytes: bodyBytes }),
+      ...(this.#answerBytes > 0 && { responseBytes: this.#answerBytes }),
       outcome: code < 400 ? 'success' : 'failure',
       responseStatus: { code },
       ...told,
@@ -205,7 +224,7 @@ export class Recording {
       stage: 'ResponseComplete',
       connection: { ...this.#common.connection, ...carried },
       requestReceivedTimestamp: this.#now().toISOString(),
-      milliseconds: Math.round(performance.now() - this.#startedAt),
+      milliseconds: Math.round(performance.now() - this.#state.startedAt),
       outcome: failure === undefined ? 'success' : 'failure',
       ...(reason !== undefined && { reason }),
     });

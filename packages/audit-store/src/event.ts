@@ -116,6 +116,13 @@ export const auditEvent = z
     connection: connection.optional(),
     requestReceivedTimestamp: z.iso.datetime().describe('Time of the request or action, RFC 3339.'),
     milliseconds: z.int().optional().describe('Time until the end of the answer.'),
+    requestBytes: z
+      .int()
+      .optional()
+      .describe(
+        'Bytes of the body of the request. Missing without a body, and for an operation of the service whose body may have a credential.',
+      ),
+    responseBytes: z.int().optional().describe('Bytes of the body of the answer of the API server to a request at a door.'),
     outcome: z.enum(['success', 'failure', 'unknown']).describe('`unknown`: the replica ended before it saw the answer.'),
     responseStatus: z
       .object({ code: z.int() })

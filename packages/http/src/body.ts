@@ -94,7 +94,12 @@ export function bodyBytesReader(rules: BodyRules): (ctx: Context) => Promise<Buf
  */
 export function formReader(limit: number): (ctx: Context) => Promise<URLSearchParams> {
   const readText = textReader({ limit, mediaTypes: ['application/x-www-form-urlencoded'] });
-  return async (ctx) => new URLSearchParams(await readText(ctx));
+  return async (ctx) => {
+    const text = await readText(ctx);
+    // Forms have credentials.
+    ctx.state.bodyBytes = undefined;
+    return new URLSearchParams(text);
+  };
 }
 
 /**
@@ -120,6 +125,7 @@ function bytesReader({ limit, mediaTypes }: BodyRules): (ctx: Context) => Promis
     await arrived();
     const { rawBody } = ctx.request;
     if (!Buffer.isBuffer(rawBody)) throw unsupportedMediaType(mediaTypes);
+    ctx.state.bodyBytes = rawBody.length;
     return rawBody;
   };
 }

@@ -17,6 +17,7 @@ async function* atMost(ctx: Context, limit: number): AsyncGenerator<Uint8Array> 
   // The request stays as it is when a Service wants no more of it: it still has to be answered.
   for await (const chunk of ctx.req.iterator({ destroyOnReturn: false })) {
     bytes += chunk.length;
+    ctx.state.bodyBytes = bytes;
     if (bytes > limit) throw entityTooLarge(`the body is larger than ${limit} bytes`);
     yield chunk;
   }

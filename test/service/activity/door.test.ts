@@ -189,6 +189,39 @@ describe('events of requests at the door', () => {
     expect(paged).to.deep.equal(all);
   });
 
+  it('tell the bytes of the body of the request and of the answer', async () => {
+    const told = async (id: string, request: Promise<Response>) => {
+      const answer = await (await request).text();
+      const { items } = await events(1, 'bob', { request: id });
+      return { bytes: [items[0]?.requestBytes, items[0]?.responseBytes], answer: answer.length };
+    };
+    const sent = JSON.stringify(deployment('bytes'));
+    const headers = (id: string) => ({ 'content-type': 'application/json', 'x-request-id': id });
+    const created = await told('bytes-1', write('POST', deployments, 'alice', sent, headers('bytes-1')));
+    expect(created.bytes).to.deep.equal([sent.length, created.answer]);
+
+    const deleted = await told('bytes-2', write('DELETE', `${deployments}/bytes`, 'alice', undefined, { 'x-request-id': 'bytes-2' }));
+    expect(deleted.bytes).to.deep.equal([undefined, deleted.answer]);
+
+    const value = 'x'.repeat(200_000);
+    await server.kubernetes.apply({
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 'long', namespace: 'shop' },
+      stringData: { value },
+    });
+    const secrets = `${door}/api/v1/namespaces/shop/secrets`;
+    const streamed = await told('bytes-3', server.request(secrets, { as: 'alice', headers: { 'x-request-id': 'bytes-3' } }));
+    expect(streamed.answer).to.be.greaterThan(200_000);
+    expect(streamed.bytes).to.deep.equal([undefined, streamed.answer]);
+
+    const refused = await told(
+      'bytes-4',
+      server.request(secrets, { method: 'POST', as: 'alice', body: '\0', headers: headers('bytes-4') }),
+    );
+    expect(refused.bytes).to.deep.equal([1, refused.answer]);
+  });
+
   it('are refused for a parameter with an invalid value, which the answer names', async () => {
     for (const [name, value] of Object.entries({
       from: 'yesterday',

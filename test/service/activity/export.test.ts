@@ -106,6 +106,14 @@ describe('the export of audit events', () => {
     expect(cells[titles.indexOf('changes')]).to.equal('spec.replicas: 0 to 3, spec.replicas: to 2');
   });
 
+  it('has the bytes of requests and connections in the last columns', async () => {
+    const connection = { bytesSent: 3, bytesReceived: 4 };
+    await server.auditStore.append([anEvent(4_002, { verb: 'update', requestBytes: 1, responseBytes: 2, connection })]);
+    const [titles = [], cells = []] = cellsOf((await exported({ verb: 'update', format: 'csv' })).text);
+    expect(titles.slice(-4)).to.deep.equal(['requestBytes', 'responseBytes', 'bytesSent', 'bytesReceived']);
+    expect(cells.slice(-4)).to.deep.equal(['1', '2', '3', '4']);
+  });
+
   it('has the question of an event about an export', async () => {
     await server.auditStore.append([anEvent(4_001, { verb: 'list', question: 'verb=get&name=db' })]);
     const [titles = [], cells = []] = cellsOf((await exported({ verb: 'list', name: 'cart-4001', format: 'csv' })).text);

@@ -49,7 +49,8 @@ describe('events of writes by the standard operations', () => {
   for (const { plural, path, spec, change } of standardResources)
     it(`tell what was written to ${plural}`, async () => {
       const name = `told-${plural}`;
-      await server.write('POST', path, { metadata: { name }, spec });
+      const body = { metadata: { name }, spec };
+      await server.write('POST', path, body);
       if (change) {
         const operation = { op: 'replace', path: `/spec/${change.member}`, value: change.value };
         await server.write('PATCH', `${path}/${name}`, [operation], jsonPatch);
@@ -60,6 +61,7 @@ describe('events of writes by the standard operations', () => {
         [{ metadata: { name }, spec }, undefined],
         ...(change ? [[{ spec: { [change.member]: change.value } }, mergePatch]] : []),
       ]);
+      expect(events[0]?.requestBytes).to.equal(JSON.stringify(body).length);
     });
 
   it('tell who disabled and renamed a user, and no credential', async () => {
@@ -68,7 +70,8 @@ describe('events of writes by the standard operations', () => {
       spec: { ...given, password: 'tell-tale horse battery', extra: { key: 'tell-tale' }, pin: 'tell-tale' },
     });
     await server.write('PATCH', `${users}/${ada}`, { spec: { username: 'Lovelace', password: 'tell-tale staple' } }, mergePatch);
-    await server.write('PATCH', `${users}/${ada}`, [{ op: 'replace', path: '/spec/is_disabled', value: false }], jsonPatch);
+    const operations = [{ op: 'replace', path: '/spec/is_disabled', value: false }];
+    await server.write('PATCH', `${users}/${ada}`, operations, jsonPatch);
 
     const events = await server.eventsOn('users', ada, 4);
     expect(events.map(({ event, user, requestObject }) => [event, user?.username, requestObject])).to.deep.equal([
@@ -76,6 +79,13 @@ describe('events of writes by the standard operations', () => {
       ['UserPatched', 'admin', '{"spec":{"username":"Lovelace"}}'],
       ['PasswordReset', 'admin', undefined],
       ['UserPatched', 'admin', '{"spec":{"is_disabled":false}}'],
+    ]);
+    // The length of a password helps to guess it.
+    expect(events.map(({ requestBytes }) => requestBytes)).to.deep.equal([
+      undefined,
+      undefined,
+      undefined,
+      JSON.stringify(operations).length,
     ]);
     expect(JSON.stringify(events)).not.to.include('tell-tale');
     expect(server.auditLines.join('')).not.to.include('Lovelace');

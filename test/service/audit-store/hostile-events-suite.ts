@@ -26,6 +26,7 @@ const whole: Required<Omit<AuditEvent, 'objectUser'>> = {
     recorded: { sha256: 'digest', bytes: 3, lines: 4 },
   },
   ...{ requestReceivedTimestamp: '2026-01-12T10:00:00.000Z', milliseconds: 8, outcome: 'success', responseStatus: { code: 200 } },
+  ...{ requestBytes: 5, responseBytes: 6 },
   ...{ write: 'patch users', reason: 'Because', issuer: 'issuer', requestID: 'r1', traceID: 't1', session: 's1', accessToken: 'a1' },
   accessRequests: ['areq-1'],
   changes: [{ field: 'spec.replicas', from: 1, to: 2 }],

@@ -54,6 +54,8 @@ class RequestState {
   operationId?: string;
   /** Undefined if the request belongs to no trace. */
   trace?: Trace;
+  /** Bytes of the body that were read. Undefined for a form, which has credentials: its length helps to guess them. */
+  bodyBytes: number | undefined;
   /** For the access log; never a credential. */
   userName?: string;
   /** View of the request, which is checked again while a long request is open. */
