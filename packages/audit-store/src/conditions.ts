@@ -1,6 +1,6 @@
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
 import { furtherValuesOf, hasValues } from './further-values.ts';
-import type { AuditFilter } from './store.ts';
+import type { AuditFilter, AuditPlace } from './store.ts';
 import { type EventColumns, stored, type Tables } from './tables.ts';
 
 /** Columns of the values by which events are searched; `further-values.ts` has the others. */
@@ -55,3 +55,10 @@ function matches({ auditID, from, to, anyOf, ...values }: AuditFilter, row: Even
     (anyOf === undefined || anyOf.some((one) => matches(one, row)))
   );
 }
+
+/**
+ * Returns the place before which the first page begins. PostgreSQL begins at one of several ends that a question names, which need not be
+ * the nearest one: it would read all events that are newer.
+ */
+export const firstBound = ({ to = Number.MAX_SAFE_INTEGER }: AuditFilter, before: AuditPlace | undefined): AuditPlace =>
+  before !== undefined && before.time < to ? before : { time: to, sequence: 0 };

@@ -85,19 +85,30 @@ export function addBits(bits: Uint8Array, added: Uint8Array, offset = 0): void {
   }
 }
 
+/** Returns a copy of bits in numbers of 32, which are compared at once. */
+function wordsOf(bits: Uint8Array): Uint32Array {
+  const words = new Uint32Array(Math.ceil(bits.length / 4));
+  new Uint8Array(words.buffer).set(bits);
+  return words;
+}
+
 /** Returns the bits that all have. */
 export function commonBits([first = new Uint8Array(), ...others]: readonly Uint8Array[]): Uint8Array {
-  const common = Uint8Array.from(first);
-  for (const bits of others)
-    for (let index = 0; index < common.length; index += 1) common[index] = (common[index] ?? 0) & (bits[index] ?? 0);
-  return common;
+  const common = wordsOf(first);
+  for (const words of others.map(wordsOf))
+    for (let index = 0; index < common.length; index += 1) common[index] = (common[index] ?? 0) & (words[index] ?? 0);
+  return new Uint8Array(common.buffer, 0, first.length);
 }
 
 /** Returns the places of the bits that are set in a range, at most a number of them. */
 export function placesIn(bits: Uint8Array, { from = 0, to = bits.length * 8, atMost = Number.POSITIVE_INFINITY } = {}): number[] {
   const places: number[] = [];
-  for (let index = from >> 3; index < bits.length && index * 8 < to; index += 1)
-    for (let rest = bits[index] ?? 0, place = index * 8; rest > 0; rest >>= 1, place += 1)
-      if (rest & 1 && place >= from && place < to && places.push(place) >= atMost) return places;
+  const words = wordsOf(bits);
+  for (let index = from >> 5; index < words.length && index * 32 < to; index += 1) {
+    // Most words of a rare value are empty.
+    if (words[index] === 0) continue;
+    for (let place = Math.max(from, index * 32); place < Math.min(to, index * 32 + 32); place += 1)
+      if ((bits[place >> 3] ?? 0) & (1 << (place & 7)) && places.push(place) >= atMost) return places;
+  }
   return places;
 }

@@ -142,11 +142,12 @@ interface Asked {
 async function foundIn(db: Kysely<Tables>, groups: readonly Group[], { lines, through }: Asked): Promise<Found[]> {
   const bitsOfGroups = await bitsOfKeys(db, groups, { keys: new Set(lines.flat()), through });
   return groups.map((group) => {
-    const bits = emptyBits(groupForm(group));
-    for (const line of lines) {
+    const ofLines = lines.flatMap((line) => {
       const ofLine = line.flatMap((key) => bitsOfGroups.get(group.first)?.get(key) ?? []);
-      if (ofLine.length === line.length) addBits(bits, commonBits(ofLine));
-    }
+      return ofLine.length === line.length ? [commonBits(ofLine)] : [];
+    });
+    const [bits = emptyBits(groupForm(group)), ...others] = ofLines;
+    for (const other of others) addBits(bits, other);
     const places = placesIn(bits, { to: through - group.first + 1, atMost: fewEvents + 1 });
     return { group, bits, few: places.length > fewEvents ? undefined : places.map((place) => group.first + place) };
   });

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Kysely, Transaction } from 'kysely';
 import { firstHash, hashOf } from './chain.ts';
-import { hasAll } from './conditions.ts';
+import { firstBound, hasAll } from './conditions.ts';
 import type { AuditEvent } from './event.ts';
 import { withFurtherValues } from './further-values.ts';
 import { isBehind, mergeNext } from './groups.ts';
@@ -126,15 +126,14 @@ export async function* matchingParts(db: Kysely<Tables>, filter: AuditFilter, { 
     for await (const sequences of probableEvents(db, filter, { size: limit, before })) yield* await partsOf(sequences);
     return;
   }
-  for (let last = before; ; ) {
-    const { time, sequence } = last ?? { time: Number.MAX_SAFE_INTEGER, sequence: 0 };
+  for (let last = firstBound(filter, before); ; ) {
     const page = matchingEvents(db, filter)
       .select(['time', 'sequence'])
-      .where(({ eb, refTuple, tuple }) => eb(refTuple('time', 'sequence'), '<', tuple(time, sequence)));
+      .where(({ eb, refTuple, tuple }) => eb(refTuple('time', 'sequence'), '<', tuple(last.time, last.sequence)));
     const places = await page.limit(limit).execute();
     yield* await partsOf(places.map((place) => place.sequence));
     if (places.length < limit) return;
-    last = places.at(-1);
+    last = places.at(-1) ?? last;
   }
 }
 

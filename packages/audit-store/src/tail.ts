@@ -1,7 +1,7 @@
 /** The events after the last segment, which a question looks at one by one. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
-import { hasAll } from './conditions.ts';
+import { firstBound, hasAll } from './conditions.ts';
 import { withFurtherValues } from './further-values.ts';
 import type { AuditFilter, AuditPlace } from './store.ts';
 import type { Tables } from './tables.ts';
@@ -36,8 +36,8 @@ export async function* placesAfter(
 
 /** Looks at the events by their time, newest first, in bounded statements: a question that finds enough looks at few of them. */
 async function* placesOfWindows(db: Kysely<Tables>, { filter, through, before }: Tail, count: number) {
-  const { from = Number.MIN_SAFE_INTEGER, to = Number.MAX_SAFE_INTEGER } = filter;
-  let last = before !== undefined && before.time < to ? before : { time: to, sequence: 0 };
+  const { from = Number.MIN_SAFE_INTEGER } = filter;
+  let last = firstBound(filter, before);
   for (let [seen, isEnd] = [0, false]; !isEnd; ) {
     const window = db.selectFrom('events').select(['sequence', 'time']).where('time', '>=', from);
     const after = window.where(({ eb, refTuple, tuple }) => eb(refTuple('time', 'sequence'), '<', tuple(last.time, last.sequence)));
