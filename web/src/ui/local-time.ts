@@ -6,9 +6,10 @@ export function instant(local: string): string {
   return Number.isNaN(time.getTime()) ? local : time.toISOString();
 }
 
-/** Converts a time of the service to the local time of a field. */
+/** Converts a time of the service to the local time of a field. Text that is no time becomes an empty field. */
 export function localTime(instantText: string | undefined): string {
   if (!instantText) return '';
   const time = new Date(instantText);
-  return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+  const shifted = new Date(time.getTime() - time.getTimezoneOffset() * 60_000);
+  return Number.isNaN(shifted.getTime()) ? '' : shifted.toISOString().slice(0, 16);
 }

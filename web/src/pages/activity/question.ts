@@ -1,4 +1,5 @@
 /** The question of the page, in its address. */
+import { instant } from '../../ui/local-time';
 
 /** Length of a period that ends now, in hours, by its word in the address. */
 const periods = { '1h': 1, '24h': 24, '7d': 168, '30d': 720 } as const;
@@ -37,28 +38,25 @@ const equalNames = [
 
 export const conditionNames = [...equalNames, 'kind', 'outcome', 'since', 'from', 'to'] as const;
 
-const isTime = (text: string | null): text is string => text !== null && !Number.isNaN(Date.parse(text));
-
-/** Returns the conditions of an address for the service. */
+/** Returns the conditions of an address for the service, which refuses those that are malformed. */
 export function conditionsIn(query: URLSearchParams, now: number) {
   const equal: Partial<Record<(typeof equalNames)[number], string>> = {};
   for (const name of equalNames) if (query.get(name)) equal[name] = query.get(name) ?? '';
   const outcome = query.get('outcome');
   const { verb, ...others } = equal;
   const isAction = actions.some((action) => action === verb);
-  const [resource = '', ...group] = (query.get('kind') ?? '').split('.');
+  const kind = query.get('kind') ?? '';
+  const [resource = '', ...group] = kind.split('.');
   const since = sinceIn(query);
   const [from, to] = [query.get('from'), query.get('to')];
   return {
     ...others,
     ...(verb !== undefined && (isAction ? { action: verb } : { verb })),
-    ...(resource && { resource, group: group.join('.') }),
-    ...((outcome === 'success' || outcome === 'failure' || outcome === 'unknown') && {
-      outcome: outcome as 'success' | 'failure' | 'unknown',
-    }),
+    ...(kind && { resource, group: group.join('.') }),
+    ...(outcome && { outcome: outcome as 'success' | 'failure' | 'unknown' }),
     ...(since !== 'all' && since !== 'between' && { from: new Date(now - periods[since] * 3_600_000).toISOString() }),
-    ...(since === 'between' && isTime(from) && { from: new Date(from).toISOString() }),
-    ...(since === 'between' && isTime(to) && { to: new Date(to).toISOString() }),
+    ...(since === 'between' && from && { from: instant(from) }),
+    ...(since === 'between' && to && { to: instant(to) }),
   };
 }
 

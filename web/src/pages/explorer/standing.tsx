@@ -93,10 +93,10 @@ const Given = ({ name, value }: { name: (typeof given)[number]; value: string })
 
 function readList(signal: AbortSignal): Promise<List> {
   const asked = query.peek();
-  const [namespace, name, role] = ['namespace', 'name', 'role'].map((of) => asked.get(of) ?? '');
+  const [namespace, name, role, holders] = ['namespace', 'name', 'role', 'holders'].map((of) => asked.get(of) ?? '');
   const parameters = {
-    ...{ limit, page: pageIn(asked), days: Number(asked.get('days')) || 90 },
-    ...(asked.get('holders') === 'All' && { holders: 'All' as const }),
+    ...{ limit, page: pageIn(asked), days: Number(asked.get('days') || 90) },
+    ...(holders && { holders: holders as 'All' }),
     ...(namespace && { namespace }),
     ...(name && { name }),
     ...(role && { role }),
