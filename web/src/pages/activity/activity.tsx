@@ -8,14 +8,13 @@ import { follow } from '../../api/live';
 import { type Load, useLoad } from '../../api/load';
 import { Lost } from '../../api/lost';
 import { usePoll } from '../../api/poll';
-import { asProblem, type Problem } from '../../api/problem';
 import { useFeature } from '../../api/version';
 import type { PageProps } from '../../app/page-props';
 import { href, query, setQuery } from '../../app/router';
 import { t } from '../../text/text';
 import { Button } from '../../ui/button';
 import { Loaded } from '../../ui/loaded';
-import { Empty, Notice, ProblemNotice } from '../../ui/state';
+import { Empty, Notice } from '../../ui/state';
 import type { AuditEvent } from './actions';
 import { AuditState } from './audit-state';
 import { EventTable } from './event-table';
@@ -23,6 +22,7 @@ import { Export } from './export';
 import { Filters } from './filters';
 import { Hours } from './hours';
 import { MostActive } from './most-active';
+import { Older } from './older';
 import { OwnOnly } from './own-only';
 import { type Conditions, conditionNames, conditionsIn } from './question';
 import { RecordingPage } from './recording';
@@ -79,16 +79,16 @@ function Timeline({ asked, kinds }: { asked: string; kinds: readonly Kind[] }) {
   const { arrived, lost } = useArrivals(load);
   return (
     <Loaded load={load} lost={lost.value}>
-      {(loaded) => {
-        const answer = { ...loaded, newest: { ...loaded.newest, items: newestFirst([...arrived.value, ...loaded.newest.items]) } };
+      {(answer) => {
         const { newest, hours, conditions } = answer;
+        const events = newestFirst([...arrived.value, ...newest.items]);
         return (
           <>
             {newest.scope === 'Own' ? <OwnOnly namespace={conditions.namespace} /> : conditions.namespace === undefined && <AuditState />}
-            {newest.items.length === 0 ? (
+            {events.length === 0 ? (
               <NoEvents isOwn={newest.scope === 'Own'} />
             ) : (
-              <Answered answer={answer} asked={asked} kinds={kinds} />
+              <Answered answer={answer} events={events} asked={asked} kinds={kinds} />
             )}
             {hours.oldest !== undefined && <Notice kind="info">{t('activity.notAllCounted')}</Notice>}
           </>
@@ -98,9 +98,11 @@ function Timeline({ asked, kinds }: { asked: string; kinds: readonly Kind[] }) {
   );
 }
 
+const idOf = ({ auditID }: AuditEvent): string => auditID;
+
 /** Returns each event once, the newest first. */
 const newestFirst = (events: readonly AuditEvent[]): AuditEvent[] =>
-  [...new Map(events.map((event) => [event.auditID, event])).values()].toSorted((one, other) =>
+  [...new Map(events.map((event) => [idOf(event), event])).values()].toSorted((one, other) =>
     other.requestReceivedTimestamp.localeCompare(one.requestReceivedTimestamp),
   );
 
@@ -150,60 +152,29 @@ function useArrivals({ data, reload }: Load<Answer>) {
 
 interface AnsweredProps {
   answer: Answer;
+  /** The newest events, with those that have arrived since the answer. */
+  events: readonly AuditEvent[];
   asked: string;
   kinds: readonly Kind[];
 }
 
-function Answered({ answer: { newest, hours, conditions, at }, asked, kinds }: AnsweredProps) {
+function Answered({ answer: { newest, hours, conditions, at }, events, asked, kinds }: AnsweredProps) {
   const oldestHour = Math.min(at, ...hours.items.map(({ hour }) => Date.parse(hour ?? '')));
   const [from, to] = [conditions.from ? Date.parse(conditions.from) : oldestHour, conditions.to ? Date.parse(conditions.to) : at];
   return (
     <>
       <Hours hours={hours.items} from={from} to={to} />
       <MostActive asked={asked} />
-      <EventTable label={t('activity.title')} events={newest.items} kinds={kinds} />
-      <Older conditions={conditions} after={newest.metadata.continue} kinds={kinds} />
+      <EventTable label={t('activity.title')} events={events} kinds={kinds} />
+      <Older
+        newest={newest}
+        idOf={idOf}
+        read={(place) => readEvents(conditions, new AbortController().signal, place)}
+        labels={{ older: t('activity.showOlder'), between: t('activity.showBetween') }}
+      >
+        {(older) => <EventTable label={t('activity.older')} events={older} kinds={kinds} />}
+      </Older>
       <Export conditions={conditions} isOwn={newest.scope === 'Own'} />
-    </>
-  );
-}
-
-interface OlderProps {
-  conditions: Conditions;
-  after: string | undefined;
-  kinds: readonly Kind[];
-}
-
-/** Older events, a page at a time. */
-function Older({ conditions, after, kinds }: OlderProps) {
-  const pages = useSignal<readonly EventList[]>([]);
-  const isBusy = useSignal(false);
-  const problem = useSignal<Problem | undefined>(undefined);
-  const last = pages.value.at(-1);
-  const place = last === undefined ? after : last.metadata.continue;
-  async function read(): Promise<void> {
-    isBusy.value = true;
-    try {
-      pages.value = [...pages.value, await readEvents(conditions, new AbortController().signal, place)];
-      problem.value = undefined;
-    } catch (error) {
-      problem.value = asProblem(error);
-    } finally {
-      isBusy.value = false;
-    }
-  }
-  const events = pages.value.flatMap(({ items }) => items);
-  return (
-    <>
-      {events.length > 0 && <EventTable label={t('activity.older')} events={events} kinds={kinds} />}
-      {problem.value && <ProblemNotice of={problem.value} />}
-      {place !== undefined && (
-        <div class="buttons">
-          <Button isBusy={isBusy.value} onClick={() => void read()}>
-            {t('activity.showOlder')}
-          </Button>
-        </div>
-      )}
     </>
   );
 }

@@ -1,0 +1,85 @@
+/** Pages of the audit: their older parts, and filters in their addresses. */
+import { expect } from 'chai';
+import { loggedIn } from './demo.ts';
+
+const all = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, index) => `gone-${last - index}`);
+
+describe('older events on the page Activity', () => {
+  const { demo, page } = loggedIn('admin', '/');
+  const names = () =>
+    page.evaluate<string[]>(
+      "[...document.querySelectorAll('main .plain tr bdi')].map((it) => it.textContent).filter((text) => text.startsWith('gone-'))",
+    );
+
+  /** Deletes ConfigMaps that do not exist, one after the other. */
+  async function deleteSome(first: number, last: number): Promise<void> {
+    const headers = { authorization: `Bearer ${demo.person('admin').token}` };
+    for (let number = first; number <= last; number += 1) {
+      const path = `/api/kubernetes/api/v1/namespaces/shop/configmaps/gone-${number}`;
+      expect((await fetch(demo.url + path, { method: 'DELETE', headers })).status).to.equal(404);
+    }
+  }
+  const shows = async (name: string) => {
+    await page.getByText(name, { exact: true }).first().waitFor();
+    await page.waitForResponse((answer) => /\/auth\/v1\/audit\?.*limit=100/.test(answer.url()) && !answer.url().includes('watch'));
+  };
+
+  it('follow the newest ones without a gap, also once others have arrived', async () => {
+    await deleteSome(1, 130);
+    await page.goto(`${demo.url}/activity?kind=configmaps&verb=delete&since=all`);
+    await page.getByText('gone-130', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Show older events' }).click();
+    await page.getByText('gone-1', { exact: true }).waitFor();
+    expect(await names()).to.deep.equal(all(1, 130));
+
+    await deleteSome(131, 140);
+    await shows('gone-140');
+    await page.getByText('gone-40', { exact: true }).waitFor();
+    expect(await names()).to.deep.equal(all(1, 140));
+  });
+
+  it('have a button where some between them and the newest ones are missing', async () => {
+    await deleteSome(141, 270);
+    await shows('gone-270');
+    await page.getByRole('button', { name: 'Show the events in between' }).click();
+    await page.getByText('gone-150', { exact: true }).waitFor();
+    expect(await names()).to.deep.equal(all(1, 270));
+    expect(await page.getByRole('button', { name: 'Show the events in between' }).count()).to.equal(0);
+  });
+});
+
+describe('addresses of the audit pages with a malformed filter', () => {
+  const { demo, page, visitor } = loggedIn('admin', '/');
+  const refused = (text: string) => page.getByRole('alert').getByText(text);
+  before(() => {
+    visitor.accepted = /status of 400 /;
+  });
+
+  it('show what the service says, and take another time', async () => {
+    await page.goto(`${demo.url}/activity?from=abc`);
+    await refused('from: must be a time like 2026-01-12T10:00:00Z').waitFor();
+    await page.getByLabel('from', { exact: true }).fill('2026-01-12T10:00');
+    await page.getByRole('table', { name: 'Activity' }).waitFor();
+    expect(new URL(page.url()).searchParams.get('from')).to.match(/^2026-01-1\dT/);
+  });
+
+  it('show it for each condition of Activity, and take another choice', async () => {
+    await page.goto(`${demo.url}/activity?to=%2B275760-09-13T00:00:00Z`);
+    await refused('to: must be a time like').waitFor();
+    await page.goto(`${demo.url}/activity?outcome=none&kind=.apps`);
+    await refused('resource: must not be empty; outcome: must be one of').waitFor();
+    await page.getByRole('combobox', { name: 'Outcome' }).selectOption('and it worked');
+    await page.getByRole('combobox', { name: 'Kind' }).fill('deploy');
+    await page.keyboard.press('Enter');
+    await refused('must be').waitFor({ state: 'detached' });
+  });
+
+  it('show it for standing access', async () => {
+    await page.goto(`${demo.url}/explorer/standing?days=long&holders=Some`);
+    await refused('days: must be an integer from 1').waitFor();
+    await page.getByRole('combobox', { name: 'Period' }).selectOption({ index: 1 });
+    await refused('holders: must be one of').waitFor();
+    await page.getByRole('combobox', { name: 'Holders' }).selectOption({ index: 1 });
+    await page.getByRole('table', { name: 'Standing access' }).waitFor();
+  });
+});
