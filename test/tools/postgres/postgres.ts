@@ -108,6 +108,12 @@ export class Postgres {
     await this.#call('psql', `--command=${statement}`, database);
   }
 
+  /** Runs a line of a shell, which finds the programs of the server. @throws Error with its output if it fails */
+  async shell(line: string, variables: Record<string, string>): Promise<void> {
+    const env = { ...process.env, ...variables, PATH: `${this.#programs}:${process.env.PATH}` };
+    await promisify(execFile)('sh', ['-c', line], { env });
+  }
+
   /** Bytes of a database on disk. */
   async bytesOf(database: string): Promise<number> {
     return Number(await this.#call('psql', '--no-align', '--tuples-only', `--command=select pg_database_size('${database}')`, 'postgres'));
