@@ -27,7 +27,7 @@ export interface AuditOrigin {
 }
 
 /** Body of a write, for the audit store. */
-interface WrittenBody {
+export interface WrittenBody {
   /** Returns the body as `keptText` has it. */
   body?(): string | undefined;
   /** Reports whether the body may have a credential, whose length would be a help to guess it. */

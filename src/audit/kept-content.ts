@@ -1,6 +1,8 @@
 /** Bodies of writes in audit events: which are kept, and without what. */
+import { shippedKinds } from '@atrium/kubernetes/manifests.ts';
 import { isRecord } from '@atrium/objects/reader.ts';
 import { appliedAnnotation } from '@atrium/objects/shown-object.ts';
+import { qualified } from '@atrium/objects/status.ts';
 
 interface Kind {
   group: string;
@@ -10,27 +12,30 @@ interface Kind {
 /** Bytes that a body may add to its event. */
 export const maxBodyTextBytes = 8 * 1024;
 
-const ownGroup = 'auth.platform.io';
-/** Kinds of the service without sealed values. */
-const ownKinds = ['accesspolicies', 'accessrequests', 'bindingreviews', 'groups', 'userbindings', 'users'];
-/** Groups of reviews, which have tokens, and of the service. */
-const closedGroups = ['authentication.k8s.io', ownGroup];
+/** Kinds of the service with sealed values, digests or numbers of tokens. */
+const closedKinds = ['accesstokens', 'changeproposals', 'factors', 'identityrecords', 'revokedtokens', 'sessions'];
+const ownKinds = new Set(shippedKinds.filter(({ resource }) => !closedKinds.includes(resource)).map(qualified));
+const ownGroups = new Set(shippedKinds.map(({ group }) => group));
+/** Groups of reviews, which have tokens, and of the service: another version may have further kinds there. */
+const closedGroups = new Set([...ownGroups, 'authentication.k8s.io']);
 
 /** Reports whether the bodies of a resource are never kept, because they have credentials or may have them. */
 export function isSecret({ group, resource, subresource }: Kind & { subresource: string }): boolean {
-  if (group === ownGroup && ownKinds.includes(resource)) return false;
+  if (isOwn({ group, resource })) return false;
   // Behind a proxy an application takes logins.
-  return closedGroups.includes(group) || (group === '' && resource === 'secrets') || ['token', 'proxy'].includes(subresource);
+  return closedGroups.has(group) || (group === '' && resource === 'secrets') || ['token', 'proxy'].includes(subresource);
 }
 
-/** Reports whether a body is kept without a policy: those of RBAC and of access. */
-export const isKeptByDefault = ({ group, resource }: Kind): boolean =>
-  group === 'rbac.authorization.k8s.io' || (group === ownGroup && ownKinds.includes(resource));
+/** Reports whether a body is kept without a policy: those of RBAC and of the service. */
+export const isKeptByDefault = (kind: Kind): boolean => kind.group === 'rbac.authorization.k8s.io' || isOwn(kind);
+
+/** Reports whether a resource is a kind of the service without credentials. */
+const isOwn = ({ group, resource }: Kind): boolean => ownGroups.has(group) && ownKinds.has(qualified({ group, resource }));
 
 /** Returns the content of a body as JSON in one line, without credentials; undefined for one that is too long, or of a kind of which none is kept. */
 export function keptText(kind: Kind, content: unknown): string | undefined {
   if (isSecret({ subresource: '', ...kind })) return undefined;
-  const text = JSON.stringify(content, kind.group === ownGroup ? withoutCredential : undefined);
+  const text = JSON.stringify(content, ownGroups.has(kind.group) ? withoutCredential : undefined);
   // The event is JSON itself.
   return text === undefined || Buffer.byteLength(JSON.stringify(text)) > maxBodyTextBytes ? undefined : text;
 }

@@ -23,10 +23,10 @@ export const storing =
 /** Returns the body of a write, where the policy keeps it. */
 function bodyOf(
   { body, patchType, actor, groups = [] }: AuditEvent,
-  { verb, objectRef: { apiGroup: group, resource, name = '' } }: StoredEvent,
+  { verb, objectRef: { apiGroup: group, resource, namespace = '', name = '' } }: StoredEvent,
   policy: AuditPolicy | undefined,
 ): Pick<StoredEvent, 'requestObject' | 'patchType'> {
-  const request = { user: actor?.name ?? '', groups, verb, group, resource, subresource: '', namespace: '', name };
+  const request = { user: actor?.name ?? '', groups, verb, group, resource, subresource: '', namespace, name };
   const requestObject = keepsBody(policy, request) ? body?.() : undefined;
   if (requestObject === undefined) return {};
   return { requestObject, ...(patchType !== undefined && { patchType }) };

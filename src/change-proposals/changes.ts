@@ -7,6 +7,8 @@ import { jsonPatchType, mergePatchTypes } from '@atrium/objects/json-patch.ts';
 import { type Members, membersOf, numberOf } from '@atrium/objects/members.ts';
 import { appliedAnnotation, visible, withoutCopies } from '@atrium/objects/shown-object.ts';
 import { entityTooLarge, qualified, StatusError } from '@atrium/objects/status.ts';
+import type { WrittenBody } from '../audit/audit.ts';
+import { keptText } from '../audit/kept-content.ts';
 import { mayTell, type Told, toldBy } from '../audit/written-action.ts';
 import type { Services } from '../services.ts';
 import { sensitiveWriteOf } from '../step-up/sensitive-writes.ts';
@@ -108,20 +110,38 @@ export class ProposedWrite {
     const { verb, object, body } = this.#write;
     const { apiGroup: group, version, resource, namespace = '', name } = object;
     const about = { verb, group, version, resource, subresource: '', namespace, name };
-    const told = mayTell(about) ? toldBy(about, Array.isArray(body) ? jsonPatchType : mergePatchTypes[0], body) : {};
+    const told = mayTell(about) ? toldBy(about, this.#patchType, body) : {};
     if (told.action !== 'scale') return told;
     const { replicas } = membersOf((await this.#resource.get(name, signal)).spec);
     return { ...told, changes: (told.changes ?? []).map((change) => ({ ...change, from: numberOf(replicas) })) };
   }
 
+  /** Body for the event of the write. */
+  get kept(): WrittenBody {
+    const { verb, object, body } = this.#write;
+    if (body === undefined) return {};
+    const content = verb === 'create' ? this.#created : body;
+    return {
+      body: () => keptText({ group: object.apiGroup, resource: object.resource }, content),
+      ...(verb === 'patch' && { patchType: this.#patchType }),
+    };
+  }
+
+  get #patchType(): string {
+    return Array.isArray(this.#write.body) ? jsonPatchType : mergePatchTypes[0];
+  }
+
   #create(signal: AbortSignal, isDryRun: boolean): Promise<KubernetesObject> {
+    return this.#resource.create(this.#created, { isDryRun, isStrict: true, signal });
+  }
+
+  get #created(): NewObject {
     const { body, object } = this.#write;
     const { apiGroup, version, kind, name, namespace } = object;
     const given = membersOf(body);
     const metadata = { ...membersOf(given.metadata), name, ...(namespace !== undefined && { namespace }) };
     const apiVersion = apiGroup === '' ? version : `${apiGroup}/${version}`;
-    const created: NewObject = { ...given, apiVersion, kind, metadata };
-    return this.#resource.create(created, { isDryRun, isStrict: true, signal });
+    return { ...given, apiVersion, kind, metadata };
   }
 
   #patch(resourceVersion: string | undefined, signal: AbortSignal, isDryRun: boolean): Promise<KubernetesObject> {

@@ -148,7 +148,7 @@ export class ChangeProposals {
     await write.apply(resourceVersion, signal);
     const { apiGroup, resource, namespace, name } = proposal.object;
     const written = { verb: proposal.verb, apiGroup, resource, ...(namespace !== undefined && { namespace }), name, ...told };
-    this.#services.audit.record({ ...this.#eventOf(proposal, ctx, caller), audit, write: written });
+    this.#services.audit.record({ ...this.#eventOf(proposal, ctx, caller), audit, write: written, ...write.kept });
   }
 
   async #find(name: string, caller: Caller, signal: AbortSignal): Promise<Proposal> {

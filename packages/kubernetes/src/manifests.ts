@@ -1,5 +1,6 @@
 /** Manifests of the installation, and the rights that they grant to the service's account. */
 import rights from './manifest-rights.json' with { type: 'json' };
+import kinds from './shipped-kinds.json' with { type: 'json' };
 
 /** A rule of a role in deploy/manifests (`npm run manifests`). */
 export interface ManifestRight {
@@ -14,6 +15,14 @@ export interface ManifestRight {
 }
 
 export const manifestRights: readonly ManifestRight[] = rights;
+
+/** A kind whose definition the installation has (`npm run manifests`). */
+export interface ShippedKind {
+  readonly group: string;
+  readonly resource: string;
+}
+
+export const shippedKinds: readonly ShippedKind[] = kinds;
 
 /** Values of the chart that grant the rights of a file. */
 const chartValues: Readonly<Record<string, string>> = {

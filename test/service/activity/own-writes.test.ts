@@ -1,10 +1,11 @@
 /** Bodies in the events of the service's own operations, and of its kinds at the door. */
 import { readdir, readFile } from 'node:fs/promises';
 import { SqliteStore } from '@atrium/audit-store/sqlite-store.ts';
+import { shippedKinds } from '@atrium/kubernetes/manifests.ts';
 import { expect } from 'chai';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { keptText } from '../../../src/audit/kept-content.ts';
+import { isKeptByDefault, keptText } from '../../../src/audit/kept-content.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { startServer } from '../../support/server.ts';
@@ -123,6 +124,19 @@ describe('events of writes by the standard operations', () => {
   });
 });
 
+describe('events of writes of plugins at the door', () => {
+  const server = forSuite(() => withStore());
+
+  it('tell who let a page reach a Service', async () => {
+    const spec = { displayName: 'Logs', proxy: [{ alias: 'logs', service: { name: 'logs', namespace: 'default', port: 443 } }] };
+    const object = { apiVersion: 'console.platform.io/v1', kind: 'ConsolePlugin', metadata: { name: 'logs' }, spec };
+    await server.write('POST', '/api/kubernetes/apis/console.platform.io/v1/consoleplugins', object);
+
+    const [event] = await server.eventsOn('consoleplugins', 'logs', 1);
+    expect(JSON.parse(event?.requestObject ?? '')).to.deep.equal(object);
+  });
+});
+
 describe('an audit policy and the operations of the service', () => {
   const server = forSuite(() =>
     withStore({
@@ -158,6 +172,7 @@ interface Schema {
 const schema: z.ZodType<Schema> = z.lazy(() => z.object({ properties: z.record(z.string(), schema).optional(), items: schema.optional() }));
 const definition = z.object({
   spec: z.object({
+    group: z.string(),
     names: z.object({ plural: z.string() }),
     versions: z.tuple([z.object({ schema: z.object({ openAPIV3Schema: schema }) })]),
   }),
@@ -175,17 +190,20 @@ describe('bodies of kinds of the service', () => {
   it('have each field of kinds without credentials, and other kinds have none', async () => {
     const kept: Record<string, unknown> = {};
     for (const file of await readdir(definitions)) {
-      if (!file.endsWith('.auth.platform.io.yaml')) continue;
-      const { names, versions } = definition.parse(parse(await readFile(new URL(file, definitions), 'utf8'))).spec;
+      if (file === 'kustomization.yaml') continue;
+      const { group, names, versions } = definition.parse(parse(await readFile(new URL(file, definitions), 'utf8'))).spec;
       const spec = filled(versions[0].schema.openAPIV3Schema.properties?.spec ?? {});
-      const text = keptText({ group: 'auth.platform.io', resource: names.plural }, spec);
+      const kind = { group, resource: names.plural };
+      expect(shippedKinds, 'npm run manifests').to.deep.include(kind);
+      const text = keptText(kind, spec);
+      expect(isKeptByDefault(kind), names.plural).to.equal(text !== undefined);
       if (text === undefined) continue;
       kept[names.plural] = Object.keys(z.looseObject({}).parse(spec)).filter((name) => !(name in JSON.parse(text)));
       if (names.plural !== 'users') expect(JSON.parse(text), names.plural).to.deep.equal(spec);
     }
     const none: string[] = [];
     expect(kept).to.deep.equal({
-      ...{ accesspolicies: none, accessrequests: none, bindingreviews: none, groups: none, userbindings: none },
+      ...{ accesspolicies: none, accessrequests: none, bindingreviews: none, consoleplugins: none, groups: none, userbindings: none },
       users: ['extra'],
     });
     expect(standardResources.map(({ plural }) => plural).filter((plural) => !(plural in kept))).to.deep.equal(none);

@@ -32,6 +32,12 @@ const rules = [
 
 const direct = [{ namespaces: ['shop'], verbs: ['patch' as const], resources: ['deployments.apps'] }];
 
+/** Keeps bodies of one namespace. */
+const policy = {
+  ...{ apiVersion: 'audit.k8s.io/v1', kind: 'Policy' },
+  rules: [{ level: 'Request', namespaces: ['shop'] }, { level: 'Metadata' }],
+};
+
 const proposal = z.object({
   metadata: z.object({ name: z.string() }),
   phase: z.string(),
@@ -53,7 +59,7 @@ describe('changes that agents propose', () => {
     const started = await startDoor(
       { alice: {}, bob: {}, viewer: {}, carol: { direct: directDigest(direct) }, dave: { direct: directDigest([]) ?? 'other rules' } },
       {
-        config: { mcp: { writes: 'direct', direct } },
+        config: { mcp: { writes: 'direct', direct }, audit: { policy } },
         ...{ auditStore, hasWorkloads: true, now: () => new Date(Date.now() + moved) },
         objects: [
           aNamespace('shop'),
@@ -126,6 +132,7 @@ describe('changes that agents propose', () => {
     expect(event).to.deep.include({
       ...{ verb: 'patch', action: 'scale', outcome: 'success', changes: [{ field: 'spec.replicas', from: 1, to: 2 }] },
       objectRef: { apiGroup: 'apps', resource: 'deployments', namespace: 'shop', name: 'cart' },
+      ...{ requestObject: '{"spec":{"replicas":2}}', patchType: 'application/merge-patch+json' },
     });
     expect([event?.user?.username, event?.agent?.name, event?.agent?.host]).to.deep.equal(['alice', 'Helper', 'agent.example.com']);
     expect((await ask(`/${nameIn(answer)}/confirmation`, { body: { resourceVersion: '1' } })).status).to.equal(409);
@@ -305,6 +312,7 @@ describe('changes that agents propose', () => {
       ({ events }) => events.length > 0,
     );
     expect(events[0]).to.deep.include({ event: 'AgentChangedObject', verb: 'patch', action: 'pause', outcome: 'success' });
+    expect(events[0]).to.include({ requestObject: '{"spec":{"paused":true}}', patchType: 'application/merge-patch+json' });
     expect(events[0]?.agent?.name).to.equal('Helper');
 
     const resume = { ...cart, verb: 'patch', patch: { spec: { paused: false } } };
