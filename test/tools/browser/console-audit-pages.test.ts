@@ -1,5 +1,6 @@
 /** Pages of the audit: their older parts, and filters in their addresses. */
 import { expect } from 'chai';
+import { expectAccessible } from './axe.ts';
 import { loggedIn } from './demo.ts';
 
 const all = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, index) => `gone-${last - index}`);
@@ -81,5 +82,71 @@ describe('addresses of the audit pages with a malformed filter', () => {
     await refused('holders: must be one of').waitFor();
     await page.getByRole('combobox', { name: 'Holders' }).selectOption({ index: 1 });
     await page.getByRole('table', { name: 'Standing access' }).waitFor();
+  });
+});
+
+describe('the page Recordings', () => {
+  const { demo, page, visitor } = loggedIn('admin', '/');
+  const lists = '**/auth/v1/audit/recordings?*';
+  const asked: string[] = [];
+  let count = 130;
+  const aRecording = (number: number) => ({
+    ...{ id: `r${number}`, cluster: 'local', user: { username: 'ada@example.com' }, mode: 'required', seconds: 5 },
+    objectRef: { namespace: 'shop', name: `gone-${number}`, subresource: 'exec' },
+    ...{ startedAt: new Date(Date.UTC(2026, 0, 12, 10, number)).toISOString(), width: 80, height: 24, bytes: 10, lostBytes: 0 },
+  });
+  const pods = (table: string) => page.getByRole('table', { name: table, exact: true }).locator('td bdi').filter({ hasText: 'gone-' });
+
+  before(() =>
+    page.route(lists, (route) => {
+      const { search, searchParams } = new URL(route.request().url());
+      asked.push(search);
+      const from = Number(searchParams.get('continue') ?? count);
+      const items = Array.from({ length: Math.min(100, from) }, (_, index) => aRecording(from - index));
+      const metadata = from > 100 ? { continue: String(from - 100) } : {};
+      return route.fulfill({
+        json: { apiVersion: 'auth.platform.io/v1', kind: 'RecordingList', metadata, scope: 'All', directShells: 'Refused', items },
+      });
+    }),
+  );
+
+  it('shows older recordings, and none twice once others have arrived', async () => {
+    await page.goto(`${demo.url}/activity/recordings`);
+    await page.getByRole('button', { name: 'Show older recordings' }).click();
+    await pods('Older recordings').getByText('shop/gone-1', { exact: true }).waitFor();
+    expect(await pods('Older recordings').count()).to.equal(30);
+    count = 135;
+    await pods('Recordings of shells').getByText('shop/gone-135').waitFor();
+    expect(await pods('Older recordings').first().textContent()).to.equal('shop/gone-35');
+    expect(await pods('Older recordings').count()).to.equal(35);
+  });
+
+  it('asks for a user, namespace, pod and period, which its address keeps', async () => {
+    await page.getByRole('combobox', { name: 'Who' }).fill('ada@example.com');
+    await page.keyboard.press('Enter');
+    await page.getByRole('search').getByRole('combobox', { name: 'Namespace' }).fill('shop');
+    await page.keyboard.press('Enter');
+    await page.getByRole('combobox', { name: 'Pod' }).fill('gone-7');
+    await page.keyboard.press('Enter');
+    await page.getByLabel('from', { exact: true }).fill('2026-01-12T10:00');
+    await page.getByLabel('until', { exact: true }).fill('2026-01-12T11:00');
+    const { searchParams } = new URL(page.url());
+    expect([...searchParams.keys()]).to.have.members(['actor', 'namespace', 'name', 'from', 'to']);
+    await page.reload();
+    await pods('Recordings of shells').first().waitFor();
+    expect(Object.fromEntries(new URLSearchParams(asked.at(-1)))).to.deep.equal({ ...Object.fromEntries(searchParams), limit: '100' });
+    await expectAccessible(page);
+  });
+
+  it('shows what the service says about a malformed filter, and lets users clear it', async () => {
+    visitor.accepted = /status of 400 /;
+    await page.unroute(lists);
+    await page.goto(`${demo.url}/activity/recordings?from=abc&actor=nobody`);
+    await page.getByRole('alert').getByText('from: must be a time like').waitFor();
+    await page.getByLabel('from', { exact: true }).fill('2026-01-12T10:00');
+    await page.getByText('No recording answers this question.').waitFor();
+    await page.getByRole('button', { name: 'Clear the filter' }).click();
+    await page.getByText('No recordings. The setting audit.recordings').waitFor();
+    expect(new URL(page.url()).search).to.equal('');
   });
 });

@@ -62,7 +62,7 @@ const Given = ({ name }: { name: (typeof given)[number] }) => (
   </Button>
 );
 
-const Word = ({ of }: { of: string }) => (of === '' ? null : <span class="word">{of}</span>);
+export const Word = ({ of }: { of: string }) => (of === '' ? null : <span class="word">{of}</span>);
 
 /** Loads the users who did the most in the last month, for suggestions. */
 function useActors(): readonly string[] {
@@ -83,7 +83,7 @@ interface SlotProps {
 }
 
 /** A place of the sentence that takes any text. */
-function Slot({ name, label, any, suggestions }: SlotProps) {
+export function Slot({ name, label, any, suggestions }: SlotProps) {
   const id = useId();
   const shown = query.value.get(name) || any;
   const value = useSignal(shown);
@@ -137,7 +137,7 @@ function PeriodChoice() {
   );
 }
 
-const TimeField = ({ name, label }: { name: 'from' | 'to'; label: string }) => (
+export const TimeField = ({ name, label }: { name: 'from' | 'to'; label: string }) => (
   <label>
     {label}
     <input
