@@ -1,5 +1,5 @@
-import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
-import { furtherValuesOf, hasValues } from './further-values.ts';
+import type { Expression, ExpressionBuilder, Kysely, SqlBool } from 'kysely';
+import { furtherValuesOf, hasValues, involves } from './further-values.ts';
 import type { AuditFilter, AuditPlace } from './store.ts';
 import { type EventColumns, stored, type Tables } from './tables.ts';
 
@@ -20,7 +20,7 @@ export const columnOf = {
   outcome: 'outcome',
 } as const satisfies Partial<Record<keyof AuditFilter, keyof Tables['events']>>;
 
-/** Returns the condition that an event has all values and times of a filter. */
+/** Returns the condition that an event has all times of a filter, and all values with a column. */
 export const hasAll =
   (filter: AuditFilter) =>
   (eb: ExpressionBuilder<Tables, 'events'>): Expression<SqlBool> => {
@@ -38,12 +38,17 @@ export const hasAll =
   };
 
 /** Returns a function that reports whether an event has all values and times of a filter, without a database. */
-export function matcherOf(filter: AuditFilter): (event: EventColumns) => boolean {
+export function matcherOf({ anyOf, ...filter }: AuditFilter): (event: EventColumns) => boolean {
   const further = furtherValuesOf(filter);
-  return (event) => matches(filter, event) && hasValues(event, further);
+  const lines = anyOf?.map((one) => matcherOf(one));
+  return (event) =>
+    hasColumns(filter, event) &&
+    hasValues(event, further) &&
+    involves(event, filter) &&
+    (lines === undefined || lines.some((matches) => matches(event)));
 }
 
-function matches({ auditID, from, to, anyOf, ...values }: AuditFilter, row: EventColumns): boolean {
+function hasColumns({ auditID, from, to, ...values }: AuditFilter, row: EventColumns): boolean {
   return (
     Object.entries(columnOf).every(([name, column]) => {
       const value = values[name as keyof typeof columnOf];
@@ -51,8 +56,7 @@ function matches({ auditID, from, to, anyOf, ...values }: AuditFilter, row: Even
     }) &&
     (auditID === undefined || row.id === stored(auditID)) &&
     row.time >= (from ?? Number.NEGATIVE_INFINITY) &&
-    row.time < (to ?? Number.POSITIVE_INFINITY) &&
-    (anyOf === undefined || anyOf.some((one) => matches(one, row)))
+    row.time < (to ?? Number.POSITIVE_INFINITY)
   );
 }
 
@@ -62,3 +66,13 @@ function matches({ auditID, from, to, anyOf, ...values }: AuditFilter, row: Even
  */
 export const firstBound = ({ to = Number.MAX_SAFE_INTEGER }: AuditFilter, before: AuditPlace | undefined): AuditPlace =>
   before !== undefined && before.time < to ? before : { time: to, sequence: 0 };
+
+/** Returns those of the events with the columns of a filter that have its other values, too. */
+export async function withFurtherValues(db: Kysely<Tables>, filter: AuditFilter, sequences: number[]): Promise<number[]> {
+  const hasFurther = [filter, ...(filter.anyOf ?? [])].some(
+    ({ involvedUser, involvedRecord, ...others }) => (involvedUser ?? involvedRecord) !== undefined || furtherValuesOf(others).length > 0,
+  );
+  if (!hasFurther || sequences.length === 0) return sequences;
+  const rows = await db.selectFrom('events').selectAll().where('sequence', 'in', sequences).execute();
+  return rows.filter(matcherOf(filter)).map(({ sequence }) => sequence);
+}

@@ -2,12 +2,11 @@
  * Values by which events are searched, and that have no column: they are in the index, and in the rest of a row. An event is read before it
  * is shown, so that a value that shares a key with another one finds nothing.
  */
-import type { Kysely } from 'kysely';
 import type { AuditFilter } from './store.ts';
-import { restOf, restored, type Tables } from './tables.ts';
+import { type Rest, restOf, restored, stored, type Tables } from './tables.ts';
 
 /** Columns that a reader of these values needs. */
-const furtherColumns = ['actor', 'requester', 'event', 'verb', 'resource', 'namespace', 'name', 'rest'] as const;
+const furtherColumns = ['actor', 'requester', 'event', 'verb', 'api_group', 'resource', 'namespace', 'name', 'rest'] as const;
 
 type Row = Pick<Tables['events'], (typeof furtherColumns)[number]>;
 
@@ -21,14 +20,17 @@ export const wordsOf = (text: string): string[] => [...new Set(text.toLowerCase(
 /** Returns a value with its name, for the index. */
 export const named = (name: string, value: string): string => `${name}\0${value}`;
 
-/** Returns the values that a filter asks for. An event has all of them. */
-export const furtherValuesOf = ({ accessToken, action, actorGroup, subresource, text = '' }: AuditFilter): string[] => [
-  ...(action === undefined ? [] : [named('action', action)]),
-  ...(accessToken === undefined ? [] : [named('access_token', accessToken)]),
-  ...(actorGroup === undefined ? [] : [named('actor_group', actorGroup)]),
-  ...(subresource === undefined ? [] : [named('subresource', subresource)]),
-  ...wordsOf(text).map((one) => named('word', one)),
-];
+/** Returns the values that a filter asks for. An event has all of them. Users are found by the words of their names, and compared then. */
+export function furtherValuesOf(filter: AuditFilter): string[] {
+  const { accessToken, action, actorGroup, subresource, text = '', involvedUser = '', involvedRecord = '' } = filter;
+  return [
+    ...(action === undefined ? [] : [named('action', action)]),
+    ...(accessToken === undefined ? [] : [named('access_token', accessToken)]),
+    ...(actorGroup === undefined ? [] : [named('actor_group', actorGroup)]),
+    ...(subresource === undefined ? [] : [named('subresource', subresource)]),
+    ...wordsOf(`${text} ${involvedUser} ${involvedRecord}`).map((one) => named('word', one)),
+  ];
+}
 
 /** Returns the values of an event. The words are those of texts that each user who sees the event sees. */
 export function furtherValuesIn({ actor, requester, event, verb, resource, namespace, name, rest }: Row): string[] {
@@ -72,14 +74,30 @@ const inJson = (value: string): string =>
     .slice(1, -1)
     .toLowerCase();
 
-/** Returns those of the events that have all values without a column that a filter asks for. */
-export async function withFurtherValues(db: Kysely<Tables>, filter: AuditFilter, sequences: number[]): Promise<number[]> {
-  const asked = furtherValuesOf(filter);
-  if (asked.length === 0 || sequences.length === 0) return sequences;
-  const rows = await db
-    .selectFrom('events')
-    .select(['sequence', ...furtherColumns])
-    .where('sequence', 'in', sequences)
-    .execute();
-  return rows.filter((row) => hasValues(row, asked)).map(({ sequence }) => sequence);
+const users = { group: 'auth.platform.io', resource: 'users' };
+
+/** Reports whether an event is about the user and the record that a filter asks for. */
+export function involves(row: Row, { involvedUser, involvedRecord }: AuditFilter): boolean {
+  if (involvedUser === undefined && involvedRecord === undefined) return true;
+  const rest = restOf(row.rest);
+  return (
+    (involvedUser === undefined || hasUser(row, rest, involvedUser)) &&
+    (involvedRecord === undefined || hasRecord(row, rest, involvedRecord))
+  );
 }
+
+const isOfUsers = ({ api_group: group, resource }: Row): boolean => group === users.group && resource === users.resource;
+
+const isGranted = ({ grant }: Rest, name: string): boolean => grant?.subjects.includes(`User/${name}`) === true;
+
+/** Reports whether a user did it, it was done for or as the user, or it names the user. A record has another name than its user. */
+function hasUser(row: Row, rest: Rest, user: string): boolean {
+  const name = stored(user);
+  if (row.actor === name || row.requester === name || isGranted(rest, user)) return true;
+  const isViewed = row.verb === 'impersonate' && isOfUsers(row) && row.name === name;
+  return isViewed || rest.impersonatedUser?.username === user || rest.shell?.user === user;
+}
+
+/** Reports whether a record is the object, a new or former member of a group, or a subject of a binding. */
+const hasRecord = (row: Row, rest: Rest, record: string): boolean =>
+  (isOfUsers(row) && row.name === stored(record)) || rest.members?.names.includes(record) === true || isGranted(rest, record);

@@ -23,7 +23,7 @@ function keysOf({ anyOf = [{}], ...values }: AuditFilter): number[][] {
         return value === undefined ? [] : [named(column, stored(value))];
       }),
     );
-    return [...new Set([...asked, ...furtherValuesOf(values)].map(keyOf))];
+    return [...new Set([...asked, ...furtherValuesOf(values), ...furtherValuesOf(one)].map(keyOf))];
   });
 }
 

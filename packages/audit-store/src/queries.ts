@@ -1,9 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Kysely, Transaction } from 'kysely';
 import { firstHash, hashOf } from './chain.ts';
-import { firstBound, hasAll } from './conditions.ts';
+import { firstBound, hasAll, withFurtherValues } from './conditions.ts';
 import type { AuditEvent } from './event.ts';
-import { withFurtherValues } from './further-values.ts';
 import { isBehind, mergeNext } from './groups.ts';
 import { asksForValue, probableEvents } from './probable-events.ts';
 import { lastOfSegments, makeSegment } from './segments.ts';

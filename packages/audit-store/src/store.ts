@@ -20,6 +20,8 @@ const values = z.strictObject({
   session: equal(),
   requestID: equal(),
   outcome: auditEvent.shape.outcome.optional(),
+  involvedUser: equal().describe('User who did it, for whom it was done, or whom it names, by the name in Kubernetes.'),
+  involvedRecord: equal().describe('User record that is the object, or that the event names.'),
   from: milliseconds().describe('Milliseconds since the epoch, inclusive.'),
   to: milliseconds().describe('Milliseconds since the epoch, exclusive.'),
 });
@@ -31,7 +33,7 @@ export const auditFilter = values.extend({
   actorGroup: equal().describe('Group of the user who did it, at that time.'),
   subresource: equal(),
   text: equal().describe('Words that the event has, in any case and order.'),
-  anyOf: z.array(values).min(1).max(8).optional().describe('Conditions of which at least one holds, too.'),
+  anyOf: z.array(values).min(1).max(24).optional().describe('Conditions of which at least one holds, too.'),
 });
 
 export type AuditFilter = z.output<typeof auditFilter>;

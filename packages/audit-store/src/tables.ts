@@ -94,7 +94,7 @@ export interface Tables {
 }
 
 /** Members of an event without a column. */
-type Rest = Pick<
+export type Rest = Pick<
   AuditEvent,
   'access' | 'accessToken' | 'action' | 'connection' | 'grant' | 'impersonatedUser' | 'members' | 'reason' | 'shell'
 > &

@@ -1,8 +1,7 @@
 /** The events after the last segment, which a question looks at one by one. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
-import { firstBound, hasAll } from './conditions.ts';
-import { withFurtherValues } from './further-values.ts';
+import { firstBound, hasAll, withFurtherValues } from './conditions.ts';
 import type { AuditFilter, AuditPlace } from './store.ts';
 import type { Tables } from './tables.ts';
 

@@ -198,6 +198,51 @@ export function itIsAnAuditStore(makeDatabase: () => Promise<TestDatabase>): voi
     await expectFound();
   });
 
+  it('finds events by a user or record that they involve, also in the index and in one of several conditions', async () => {
+    const byService = { source: 'service', user: { username: 'jo' } } as const;
+    const ofUsers = { apiGroup: 'auth.platform.io', resource: 'users' };
+    const group = { apiGroup: 'auth.platform.io', resource: 'groups', subresource: 'members', name: 'dev' };
+    await store.append([
+      at(1),
+      at(2, { user: { username: 'jo' }, impersonatedUser: { username: 'ada@example.com' } }),
+      at(3, { ...byService, access: { requester: 'ada@example.com', policy: 'shop', role: 'ClusterRole/edit' } }),
+      at(4, { ...byService, grant: { role: 'ClusterRole/edit', subjects: ['Group/dev', 'User/ada@example.com'] } }),
+      at(5, { ...byService, shell: { user: 'ada@example.com', pod: 'db-0' } }),
+      at(6, { ...byService, verb: 'impersonate', objectRef: { ...ofUsers, name: 'ada@example.com' } }),
+      at(7, { ...byService, objectRef: { ...ofUsers, subresource: 'factors', name: 'r-ada' } }),
+      at(8, { ...byService, objectRef: group, members: { added: 1, removed: 0, names: ['r-noa', 'r-ada'] } }),
+      at(9, { ...byService, grant: { role: 'ClusterRole/edit', subjects: ['User/r-ada'] } }),
+      // Others have the words, and not the name.
+      at(11, { user: { username: 'ada@other.example.com' } }),
+      at(12, { ...byService, grant: { role: 'ClusterRole/edit', subjects: ['Group/ada@example.com', 'Group/r-ada'] } }),
+      at(13, { ...byService, verb: 'delete', objectRef: { ...ofUsers, name: 'ada@example.com' } }),
+      at(14, { ...byService, objectRef: { apiGroup: '', resource: 'users', name: 'r-ada' } }),
+      at(15, { ...byService, access: { requester: 'ADA@example.com', policy: 'shop', role: 'ClusterRole/edit' } }),
+    ]);
+    const [involvedUser, involvedRecord] = ['ada@example.com', 'r-ada'];
+    const found: [AuditFilter, string[]][] = [
+      [{ involvedUser }, ['e6', 'e5', 'e4', 'e3', 'e2', 'e1']],
+      [{ involvedRecord }, ['e9', 'e8', 'e7']],
+      [
+        { anyOf: [{ involvedUser }, { involvedRecord }, { auditID: 'e14' }] },
+        ['e14', 'e9', 'e8', 'e7', 'e6', 'e5', 'e4', 'e3', 'e2', 'e1'],
+      ],
+      [{ actor: 'jo', from: Date.UTC(2026, 10, 29, 10, 0, 3), anyOf: [{ involvedUser, source: 'service' }] }, ['e6', 'e5', 'e4', 'e3']],
+      [{ anyOf: [{ involvedRecord, resource: 'groups' }, { actor: 'ada@other.example.com' }] }, ['e11', 'e8']],
+      [{ involvedUser: '-' }, []],
+    ];
+    const expectFound = async () => {
+      for (const [filter, expected] of found) {
+        expect(await ids(filter, { limit: 20 }), JSON.stringify(filter)).to.deep.equal(expected);
+        expect((await store.count(filter, 'verb')).total, JSON.stringify(filter)).to.equal(expected.length);
+      }
+    };
+    await expectFound();
+    await store.stop();
+    store = await database.open(4);
+    await expectFound();
+  });
+
   it('counts events by hour, user, verb and object, and their failures', async () => {
     const pod = { apiGroup: '', resource: 'pods', namespace: 'payments', name: 'db-0' };
     await store.append([
@@ -247,10 +292,14 @@ export function itIsAnAuditStore(makeDatabase: () => Promise<TestDatabase>): voi
     );
     const order = new Map(events.map(({ auditID }, index) => [auditID, index]));
     const timeOf = ({ requestReceivedTimestamp }: AuditEvent) => Date.parse(requestReceivedTimestamp);
-    const has = (event: AuditEvent, { actor, verb, namespace, name, outcome, accessToken, from, to, anyOf = [{}] }: AuditFilter): boolean =>
+    const has = (
+      event: AuditEvent,
+      { actor, involvedUser = actor, verb, namespace, name, outcome, accessToken, from, to, anyOf = [{}] }: AuditFilter,
+    ): boolean =>
       (anyOf.length === 1 || anyOf.some((one) => has(event, one))) &&
       [
         [actor, event.user?.username],
+        [involvedUser, event.user?.username],
         [verb, event.verb],
         [namespace, event.objectRef.namespace],
         [name, event.objectRef.name],
@@ -275,6 +324,7 @@ export function itIsAnAuditStore(makeDatabase: () => Promise<TestDatabase>): voi
       { actor: 'nobody' },
       { accessToken: 'token-1' },
       { accessToken: 'token-2', verb: 'delete', anyOf: [{ actor: 'ada' }, { name: 'pod-8' }] },
+      { verb: 'patch', anyOf: [{ involvedUser: 'ada' }, { name: 'pod-8' }, { involvedUser: 'noa', namespace: 'shop' }] },
     ];
     async function expectAll(kept: readonly AuditEvent[], asked = filters, limit = 4): Promise<void> {
       for (const filter of asked) {
