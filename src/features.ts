@@ -37,8 +37,9 @@ import { createStandingAccess } from './standing-access/standing-access.ts';
 import { Translations } from './texts/texts.ts';
 import { createUsage } from './usage/usage.ts';
 import { Passwords } from './users/passwords/passwords.ts';
-import { ownSince } from './users/record/lookup.ts';
+import { ownAccount, ownSince } from './users/record/lookup.ts';
 import { SubjectRights } from './users/subject-rights.ts';
+import { tracesOf } from './users/traces.ts';
 import { createUsers } from './users/users.ts';
 
 /** A `Feature`, or a part that lacks some of its members. */
@@ -139,6 +140,8 @@ export function createFeatures(context: ProcessContext): Features {
   const activity = createActivity(services, {
     store: base.auditStore,
     userOf: (record) => accounts.get(record)?.email,
+    tracesOf: (record) => tracesOf(accounts, record, services.namespace),
+    ownRecord: (caller) => ownAccount(accounts, caller)?.name,
     ownSince: sinceRecord,
     again: (ctx) => authenticator.revalidate(ctx),
   });

@@ -14,7 +14,7 @@ import type { ActivityService } from './service.ts';
 
 const refusals = {
   400: { description: 'A parameter is no valid value.' },
-  403: { description: '`actor` is another user, and the caller may not list audits.' },
+  403: { description: '`actor` or `user` is another user, and the caller may not list audits.' },
   404: { description: 'This installation keeps no audit events.' },
 };
 

@@ -16,6 +16,9 @@ const conditions = {
   actor: equal('User who did it, by the name in Kubernetes.'),
   actorGroup: equal('Group of the user who did it, at that time.'),
   requester: equal('User who asked for the access, by the name in Kubernetes.'),
+  user: equal(
+    'Name of a User record. Finds acts of the user since the record was made, changes of the record, and access requests, bindings and groups of the user.',
+  ),
   source: auditEvent.shape.source.optional().describe('Source of the event.'),
   event: equal('Name of an action of the service, such as `AccessDecided`.'),
   verb: equal('Verb of RBAC, such as `delete`.'),

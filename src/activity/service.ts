@@ -22,6 +22,7 @@ import type {
   ExportParameters,
 } from './schema.ts';
 import { StoreRoom } from './store-room.ts';
+import { eventsOf, ownEvents, shownToObject, type UserTraces } from './user-events.ts';
 
 /** State before an event was sent. */
 const noState: DeliveryState = {
@@ -44,6 +45,10 @@ export interface ActivityNeeds {
   store: AuditStore | undefined;
   /** Returns the email of a User record, undefined if it does not exist. */
   userOf(record: string): string | undefined;
+  /** Returns what events of a user have, undefined if the User record does not exist. @throws StatusError 503 */
+  tracesOf(record: string): UserTraces | undefined;
+  /** Returns the name of the caller's own User record. */
+  ownRecord(caller: Caller): string | undefined;
   ownSince: OwnSince;
 }
 
@@ -60,16 +65,14 @@ export class ActivityService {
   readonly #now: Services['now'];
   readonly #turns = new KeyedSemaphore(turns);
   readonly #sources: Sources | undefined;
-  readonly #userOf: ActivityNeeds['userOf'];
-  readonly #ownSince: OwnSince;
+  readonly #needs: Omit<ActivityNeeds, 'store'>;
   readonly #intake: Services['auditIntake'];
 
-  constructor({ access, auditIntake, clock, log, metrics, now }: Services, { store, userOf, ownSince }: ActivityNeeds) {
+  constructor({ access, auditIntake, clock, log, metrics, now }: Services, { store, ...needs }: ActivityNeeds) {
     this.#access = access;
     this.#log = log;
     this.#now = now;
-    this.#userOf = userOf;
-    this.#ownSince = ownSince;
+    this.#needs = needs;
     this.#intake = auditIntake;
     this.#sources = store && { store, arrivals: new Arrivals(store, clock), room: new StoreRoom(store, { clock, log }) };
     reportRefusals(metrics, 'audit', this.#turns);
@@ -185,7 +188,7 @@ export class ActivityService {
     const { store } = this.#kept();
     const find = async (filter: AuditFilter) =>
       (await this.#turns.run(callerKey(caller), () => store.list({ ...filter, auditID: id }, { limit: 1 }), signal)).events[0];
-    const own = await find({ anyOf: ownEvents(caller), from: this.#ownSince(caller) });
+    const own = await find({ anyOf: ownEvents(caller), from: this.#needs.ownSince(caller) });
     const event = own ?? (await find({}));
     if (event === undefined) throw notFound(audits, id);
     const { namespace } = event.objectRef;
@@ -220,15 +223,16 @@ export class ActivityService {
   async #questionOf(conditions: AuditConditions, caller: Caller, signal: AbortSignal) {
     const sources = this.#kept();
     const scope = await this.#scopeOf(conditions, caller, signal);
-    const { group, request, from, to, ...equal } = conditions;
-    const begin = from === undefined ? undefined : Date.parse(from);
-    const since = scope === 'Own' ? this.#ownSince(caller) : undefined;
+    const { group, request, from, to, user, ...equal } = conditions;
+    const traces = user === undefined || scope === 'Own' ? undefined : this.#needs.tracesOf(user);
+    const begins = [from && Date.parse(from), scope === 'Own' ? this.#needs.ownSince(caller) : undefined, traces?.since];
     const filter: AuditFilter = {
       ...equal,
       apiGroup: group,
       requestID: request,
-      from: since === undefined ? begin : Math.max(since, begin ?? since),
+      from: latest(begins),
       to: to === undefined ? undefined : Date.parse(to),
+      ...(user !== undefined && { anyOf: eventsOf(user, traces) }),
       ...(scope === 'Own' && { anyOf: asksForHidden(conditions) ? [{ actor: caller.identity.name }] : ownEvents(caller) }),
     };
     const shown = (event: AuditEvent) => this.#withUser(scope === 'Own' ? shownToObject(event, caller) : event);
@@ -237,18 +241,25 @@ export class ActivityService {
 
   #withUser(event: AuditEvent): AuditEvent {
     const { apiGroup, resource, name } = event.objectRef;
-    const objectUser = apiGroup === audits.group && resource === 'users' && name !== undefined ? this.#userOf(name) : undefined;
+    const objectUser = apiGroup === audits.group && resource === 'users' && name !== undefined ? this.#needs.userOf(name) : undefined;
     return objectUser === undefined ? event : { ...event, objectUser };
   }
 
   /** @throws StatusError 403 for a question about another user */
   async #scopeOf(conditions: AuditConditions, caller: Caller, signal: AbortSignal): Promise<AuditEventList['scope']> {
-    const { actor } = conditions;
+    const { actor = caller.identity.name, user } = conditions;
     const asked = rightFor(conditions);
     if (await this.#access.can(caller, asked, signal)) return 'All';
-    if (actor !== undefined && actor !== caller.identity.name) throw forbidden({ ...asked, user: caller.identity.name });
+    const isOwn = actor === caller.identity.name && (user === undefined || user === this.#needs.ownRecord(caller));
+    if (!isOwn) throw forbidden({ ...asked, user: caller.identity.name });
     return 'Own';
   }
+}
+
+/** Returns the latest of the times that are given. */
+function latest(times: readonly (number | '' | undefined)[]): number | undefined {
+  const given = times.filter((time) => typeof time === 'number');
+  return given.length === 0 ? undefined : Math.max(...given);
 }
 
 /** Returns the right to see the events of all users. */
@@ -266,32 +277,6 @@ const timeText = (time: number): string => new Date(time).toISOString();
 /** Reports whether a question asks for a member that users see at their own events alone: its answer would tell the member. */
 const asksForHidden = ({ session, request, accessToken, actorGroup }: AuditConditions): boolean =>
   [session, request, accessToken, actorGroup].some((value) => value !== undefined);
-
-/** Returns conditions for what a user did, and for what was done to the user's record, access or name. */
-const ownEvents = ({ identity: { name: user }, user: record }: Caller): NonNullable<AuditFilter['anyOf']> => [
-  { actor: user },
-  { requester: user },
-  { verb: 'impersonate', apiGroup: 'auth.platform.io', resource: 'users', name: user },
-  ...(record === undefined ? [] : [{ apiGroup: 'auth.platform.io', resource: 'users', name: record }]),
-];
-
-/** Returns an event for the user whom it is about: without the address, the client, the groups and the session of the one who did it. */
-function shownToObject(event: AuditEvent, { identity }: Caller): AuditEvent {
-  if (event.user === undefined || event.user.username === identity.name) return event;
-  const { groups: _groups, ...user } = event.user;
-  const {
-    userAgent: _client,
-    session: _session,
-    accessToken: _token,
-    requestID: _request,
-    traceID: _trace,
-    annotations: _right,
-    accessRequests: _requests,
-    requestObject: _body,
-    ...shown
-  } = event;
-  return { ...shown, user, sourceIPs: [] };
-}
 
 interface Pages {
   pageFrom(before: AuditPlace | undefined, left: number): Promise<AuditPage>;

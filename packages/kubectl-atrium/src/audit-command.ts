@@ -85,6 +85,7 @@ const withConditions = (command: Command): Command =>
   command
     .option('-n, --namespace <namespace>', 'namespace (default: all namespaces)')
     .option('--who <user>', 'user who did it')
+    .option('--user <user>', 'history of the user with this e-mail address or User record')
     .option('--group <group>', 'group of the user who did it, at that time')
     .option('--token <id>', 'access token with which it was done')
     .option('--session <name>', 'session in which it was done')

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod/mini';
 import type { Session } from './access.ts';
 import { linesOf } from './lines.ts';
+import { recordNamed } from './record-name.ts';
 import { resourceNamed } from './resource-names.ts';
 import { askService, readService } from './service.ts';
 import { shellLine } from './shell-line.ts';
@@ -13,6 +14,8 @@ import { CommandError, harmless, harmlessLines, jsonText, say } from './terminal
 export interface AuditConditions {
   namespace?: string;
   who?: string;
+  /** User whose events they are, by the record or the e-mail address. */
+  user?: string;
   group?: string;
   token?: string;
   session?: string;
@@ -233,7 +236,7 @@ export const objectOf = ({
 const timeBefore = (seconds: number): string => new Date(Date.now() - seconds * 1000).toISOString();
 
 export async function questionOf(
-  { namespace, who, group, token, session, verb, action, object, subresource, text, since, until, failed, context }: AuditConditions,
+  { namespace, who, user, group, token, session, verb, action, object, subresource, text, since, until, failed, context }: AuditConditions,
   { terminal }: Session,
 ): Promise<Question> {
   const [type = '', name] = object?.split('/') ?? [];
@@ -242,6 +245,7 @@ export async function questionOf(
     ...(name && { name }),
     ...(namespace && { namespace }),
     ...(who && { actor: who }),
+    ...(user && { user: recordNamed(user) }),
     ...(group && { actorGroup: group }),
     ...(token && { accessToken: token }),
     ...(session && { session }),

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod/mini';
 import type { Wanted } from './kept-login.ts';
-import { recordName } from './record-name.ts';
+import { recordNamed } from './record-name.ts';
 import { askService } from './service.ts';
 import { CommandError, harmless, say, type Terminal } from './terminal.ts';
 
@@ -32,7 +32,7 @@ export async function createUser(user: NewUser, { mail }: { mail?: true }, wante
 /** Creates a one-time link, and shows it unless it is mailed. @throws CommandError */
 export async function linkUser(user: string, request: LinkRequest, wanted: Wanted, terminal: Terminal): Promise<void> {
   const { data: made } = madeSchema.safeParse(
-    await askService({ method: 'POST', path: `${users}/${nameOf(user)}/links`, body: request }, wanted, terminal),
+    await askService({ method: 'POST', path: `${users}/${recordNamed(user)}/links`, body: request }, wanted, terminal),
   );
   if (made === undefined) throw new CommandError('the service answered with no link');
   if (made.url !== undefined) terminal.stdout.write(`${harmless(made.url)}\n`);
@@ -44,9 +44,6 @@ export async function linkUser(user: string, request: LinkRequest, wanted: Wante
 
 /** Removes all second factors of a user who has lost them. @throws CommandError */
 export async function resetFactors(user: string, wanted: Wanted, terminal: Terminal): Promise<void> {
-  await askService({ method: 'DELETE', path: `${users}/${nameOf(user)}/factors` }, wanted, terminal);
+  await askService({ method: 'DELETE', path: `${users}/${recordNamed(user)}/factors` }, wanted, terminal);
   say(terminal, 'The user has no second factor now, and all sessions have ended.');
 }
-
-/** Returns the name of a user record, by its name or its e-mail address. */
-const nameOf = (user: string): string => (/^[0-9a-f]{32}$/.test(user) ? user : recordName(user));

@@ -93,7 +93,8 @@ function decrypt(key: KeyObject, bytes: Buffer): unknown {
 const secrets: ResourceType = { group: '', version: 'v1', resource: 'secrets' };
 const secretType = 'auth.platform.io/password';
 
-const secretName = (user: string) => `user-password-${user}`;
+/** Returns the name of the Secret with the password of a user, by the name of the record. */
+export const secretName = (user: string) => `user-password-${user}`;
 const encode = (text: string) => Buffer.from(text).toString('base64');
 const decode = (base64: string) => Buffer.from(base64, 'base64').toString();
 

@@ -10,6 +10,7 @@ import { clusterRoleBinding } from '../../support/grants.ts';
 import { aNamespace, aRole } from '../access/objects.ts';
 import type { Machine } from '../kubectl-atrium/machine.ts';
 import { machineOf, optionsFor } from '../kubectl-atrium/machine-of.ts';
+import { nameOf } from '../users/a-user.ts';
 
 const password = 'correct horse';
 const [ada, noa] = ['ada@example.com', 'noa@example.com'] as const;
@@ -94,6 +95,18 @@ describe('kubectl atrium audit', () => {
     expect(await ids('--object', 'deployments.apps')).to.deep.equal(['e1', 'e2']);
     expect(await ids('--failed')).to.deep.equal(['e2']);
     expect(await ids('--since', '30m', '--verb', 'create')).to.deep.equal(['LoginSucceeded', 'LoginSucceeded']);
+  });
+
+  it('finds the events of a user by the address or the record', async () => {
+    for (const user of [noa, nameOf(noa)]) {
+      const { code, stdout, stderr } = await ask(machine, '--user', user, '-o', 'json', '--since', '1h');
+      expect(code, stderr).to.equal(0);
+      const { items } = JSON.parse(stdout) as { items: { event?: string; objectRef: { name?: string } }[] };
+      expect(items.map(({ event: name }) => name)).to.include('LoginSucceeded');
+      expect(items.filter(({ objectRef: { name } }) => name === nameOf(ada))).to.deep.equal([]);
+    }
+    const refused = await ask(other, '--user', ada);
+    expect([refused.code, refused.stderr]).to.satisfy(([code, told]: [number, string]) => code === 1 && told.includes('audits'));
   });
 
   it('prints CSV of all events of a question, the newest first, and no control characters', async () => {

@@ -70,6 +70,11 @@ for (const credentials of ['passthrough', 'impersonate'] as const)
         later: [await status('/later'), await status('/recordings/later')],
       };
     };
+    const ofRecord = async () => {
+      const headers = { authorization: `Bearer ${await service.cluster.token('admin')}` };
+      const answer = await service.request(`${audit}?user=${nameOf(noa)}`, { headers });
+      return auditEventList.parse(await answer.json()).items;
+    };
     const scopes = ['Own', 'Own', 'Own'];
     const remove = async () => {
       const headers = { authorization: `Bearer ${await service.cluster.token('admin')}` };
@@ -103,5 +108,11 @@ for (const credentials of ['passthrough', 'impersonate'] as const)
       expect(await seen(later)).to.deep.equal({
         ...{ scopes, events: ['later'], counted: 1, exported: 1, recordings: ['later'], former: [404, 404], later: [200, 200] },
       });
+      // Auditors see the events of the later user alone, from the creation of the record on.
+      const events = await eventually(ofRecord, (items) => items.some(({ auditID }) => auditID === 'later'));
+      expect(events.map(({ auditID }) => auditID)).not.to.include('former');
+      expect(events.map(({ event }) => event))
+        .to.include.members(['UserCreated', 'LoginSucceeded'])
+        .and.not.to.include('UserDeleted');
     });
   });
