@@ -186,7 +186,8 @@ describe('events of requests at the door', () => {
       if (page.metadata.continue === undefined) break;
       page = await list('bob', { limit: '2', continue: page.metadata.continue });
     }
-    expect(paged).to.deep.equal(all);
+    // Events of earlier requests may have come after the first answer.
+    expect(paged.filter((id) => all.includes(id))).to.deep.equal(all);
   });
 
   it('tell the bytes of the body of the request and of the answer', async () => {
