@@ -137,8 +137,10 @@ export function createFeatures(context: ProcessContext): Features {
   };
   const letterhead = { texts: () => translations.first(), title: () => console.brand().title ?? config.identity.loginPage.title };
   const explorer = createExplorer(services, explorerNeeds);
+  const auditChain = createAuditChain(services, { auditStore: base.auditStore, owned: context.auditStore });
   const activity = createActivity(services, {
     store: base.auditStore,
+    checkpointState: auditChain.checkpointState,
     userOf: (record) => accounts.get(record)?.email,
     tracesOf: (record) => tracesOf(accounts, record, services.namespace),
     ownRecord: (caller) => ownAccount(accounts, caller)?.name,
@@ -178,7 +180,7 @@ export function createFeatures(context: ProcessContext): Features {
     namespaces ?? {},
     lists,
     createUsage(services, lists.service, context.earlierUsage),
-    createAuditChain(services, { auditStore: base.auditStore, owned: context.auditStore }),
+    auditChain,
     recordings,
     activity,
     base.remoteStore ? { stop: () => base.remoteStore?.stop() } : {},

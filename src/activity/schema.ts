@@ -167,6 +167,20 @@ export const auditCounts = z
 
 export type AuditCounts = z.output<typeof auditCounts>;
 
+const checkpoints = z.object({
+  state: z
+    .enum(['Signed', 'Failed', 'Refused', 'Unknown'])
+    .describe(
+      'Result of the last attempt of this replica, which makes one in each `audit.checkpointInterval`. `Failed`: the store or the Lease is not available. `Refused`: the store contradicts a signed checkpoint. `Unknown`: no attempt has ended since its start.',
+    ),
+  reason: z.string().optional().describe('Reason why no checkpoint was signed.'),
+  newest: z
+    .object({ sequence: z.int().describe('Number of the last event that it covers.'), signedAt: z.iso.datetime() })
+    .optional()
+    .describe('Newest checkpoint.'),
+  eventsAfter: z.int().optional().describe('Number of the events after it at that time, which have no proof yet.'),
+});
+
 export const auditStatus = z
   .object({
     apiVersion: z.literal('auth.platform.io/v1'),
@@ -183,6 +197,7 @@ export const auditStatus = z
     lost: z.int().describe('Events of this replica that could not be kept. With a spool the number survives a restart.'),
     lastLost: z.iso.datetime().optional().describe('Time of the last one since the start of this replica, for a day.'),
     usage: storeUsage.optional().describe('Room of the store. Missing without a bound, and while the store does not answer.'),
+    checkpoints: checkpoints.optional().describe('State of the signed checkpoints. A replica of an earlier version does not tell it.'),
   })
   .meta({
     id: 'AuditStatus',
@@ -190,6 +205,7 @@ export const auditStatus = z
       {
         ...{ apiVersion: 'auth.platform.io/v1', kind: 'AuditStatus', delivery: 'besteffort', store: 'Unavailable', spool: 'Available' },
         ...{ reason: 'status 503: the disk is full', waiting: 12, lost: 0 },
+        checkpoints: { state: 'Signed', newest: { sequence: 1841, signedAt: '2026-01-12T10:00:00.000Z' }, eventsAfter: 3 },
       },
     ],
   });

@@ -9,6 +9,7 @@ import { visibilityChanged } from '@atrium/lists/live-list-answer.ts';
 import type { RightCheck } from '@atrium/lists/while-allowed.ts';
 import { forbidden, notFound, StatusError } from '@atrium/objects/status.ts';
 import type { DeliveryState } from '../audit/audit-intake.ts';
+import type { CheckpointState } from '../audit-chain/checkpoints.ts';
 import type { OwnSince, Services } from '../services.ts';
 import { Arrivals } from './arrivals.ts';
 import { type Writer, writers } from './export.ts';
@@ -43,6 +44,8 @@ const turns = { atOnce: 2, maxWaiting: 8, what: 'audit queries of this caller ar
 export interface ActivityNeeds {
   /** Undefined for an installation that keeps no events. */
   store: AuditStore | undefined;
+  /** Returns the state of the checkpoints. Undefined for an installation that keeps no events. */
+  checkpointState: (() => CheckpointState) | undefined;
   /** Returns the email of a User record, undefined if it does not exist. */
   userOf(record: string): string | undefined;
   /** Returns what events of a user have, undefined if the User record does not exist. @throws StatusError 503 */
@@ -147,14 +150,15 @@ export class ActivityService {
   }
 
   /**
-   * Reports whether the caller may list audits and has to know of their state: events are not kept, or will be refused soon. No review is
+   * Reports whether the caller may list audits and has to know of their state: events are not kept, will be refused soon, or contradict the checkpoints. No review is
    * asked for while all is well, and no failure of one is reported.
    */
   async isAlerted(caller: Bearer, signal: AbortSignal): Promise<boolean> {
     if (this.#sources === undefined) return false;
-    const { store, spool, lastLost, usage } = this.#statusWith(this.#sources.room.last());
+    const { store, spool, lastLost, usage, checkpoints } = this.#statusWith(this.#sources.room.last());
     const isNearlyFull = usage?.isNearlyFull === true && usage.whenFull === 'refuse';
-    if (store !== 'Unavailable' && spool === 'Available' && lastLost === undefined && !isNearlyFull) return false;
+    const isKept = store !== 'Unavailable' && spool === 'Available' && lastLost === undefined && !isNearlyFull;
+    if (isKept && checkpoints?.state !== 'Refused') return false;
     try {
       return await this.#access.can(caller, audits, signal);
     } catch {
@@ -180,6 +184,7 @@ export class ActivityService {
       lost,
       ...(isLossTold && { lastLost: lastLost.toISOString() }),
       ...(usage && { usage }),
+      checkpoints: shownState(this.#needs.checkpointState?.()),
     };
   }
 
@@ -277,6 +282,13 @@ const timeText = (time: number): string => new Date(time).toISOString();
 /** Reports whether a question asks for a member that users see at their own events alone: its answer would tell the member. */
 const asksForHidden = ({ session, request, accessToken, actorGroup }: AuditConditions): boolean =>
   [session, request, accessToken, actorGroup].some((value) => value !== undefined);
+
+const shownState = ({ state, reason, newest, eventsAfter }: Partial<CheckpointState> = {}): NonNullable<AuditStatus['checkpoints']> => ({
+  state: state ?? 'Unknown',
+  ...(reason !== undefined && { reason }),
+  ...(newest && { newest: { sequence: newest.sequence, signedAt: newest.time } }),
+  ...(eventsAfter !== undefined && { eventsAfter }),
+});
 
 interface Pages {
   pageFrom(before: AuditPlace | undefined, left: number): Promise<AuditPage>;

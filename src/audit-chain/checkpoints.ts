@@ -24,6 +24,17 @@ export interface KeptCheckpoints {
   keys: JWK[];
 }
 
+/** State of the checkpoints, as the last attempt of this replica has found it. */
+export interface CheckpointState {
+  /** `Refused`: the store contradicts a kept checkpoint. `Failed`: the store or the Lease is not available. */
+  state: 'Signed' | 'Failed' | 'Refused' | 'Unknown';
+  reason: string | undefined;
+  /** Newest checkpoint. */
+  newest: Pick<Checkpoint, 'sequence' | 'time'> | undefined;
+  /** Number of the events after it. */
+  eventsAfter: number | undefined;
+}
+
 /**
  * Signs checkpoints of the audit, and keeps them in a Lease that one replica at a time holds, out of reach of the database and of the
  * process that owns it. A store that contradicts a kept checkpoint gets no further one. Each checkpoint tells through which event the
@@ -37,6 +48,7 @@ export class Checkpoints {
   readonly #stopping = new AbortController();
   #running: Promise<void> | undefined;
   #failure: string | undefined;
+  #found: CheckpointState = { state: 'Unknown', reason: undefined, newest: undefined, eventsAfter: undefined };
 
   constructor(services: Services, propose: AuditStore['propose']) {
     const { client, namespace, log, now, metrics } = services;
@@ -64,6 +76,8 @@ export class Checkpoints {
   /** Returns the reason why the last attempt made no checkpoint; undefined if it was made, or no event is new. */
   readonly failure = (): string | undefined => this.#failure;
 
+  readonly state = (): CheckpointState => this.#found;
+
   /** Returns the kept checkpoints, the oldest first. @throws StatusError 503, 504 */
   async kept(signal: AbortSignal): Promise<KeptCheckpoints> {
     const { notes } = await this.#lock.look(signal);
@@ -83,6 +97,7 @@ export class Checkpoints {
       await this.#signNews(signal);
       if (this.#failure !== undefined) this.#services.log.info('checkpoints of the audit are signed again');
       this.#failure = undefined;
+      this.#found = { ...this.#found, state: 'Signed', reason: undefined };
     } catch (error) {
       if (signal.aborted) return;
       const isRefusal = error instanceof ContradictionError;
@@ -92,6 +107,7 @@ export class Checkpoints {
       if (reason !== this.#failure)
         this.#services.log[isRefusal ? 'error' : 'warn']({ err: error }, 'checkpoint of the audit was not signed');
       this.#failure = reason;
+      this.#found = { ...this.#found, state: isRefusal ? 'Refused' : 'Failed', reason };
     }
   }
 
@@ -100,7 +116,9 @@ export class Checkpoints {
     const { notes } = await this.#lock.look(signal);
     const keys = await this.#services.keyRing.auditKeys();
     const seen = await checkpointsIn(notes, keys);
-    if (!hasNews(seen, await this.#proposalFor(seen))) return;
+    const news = await this.#proposalFor(seen);
+    this.#find(seen, news);
+    if (!hasNews(seen, news)) return;
     const held = await this.#lock.take(signal);
     if (!(held instanceof HeldLock)) return;
     let changed = {};
@@ -110,10 +128,18 @@ export class Checkpoints {
       requireAgreement(kept, proposal);
       const signed = await this.#signed(kept, proposal, keys[0]);
       held.signal.throwIfAborted();
-      changed = { [annotation]: JSON.stringify(thinned([...kept, ...signed], proposal.start).map((made) => made.signed)) };
+      const all = thinned([...kept, ...signed], proposal.start);
+      changed = { [annotation]: JSON.stringify(all.map((made) => made.signed)) };
+      this.#find(all, proposal);
     } finally {
       await held.end(changed);
     }
+  }
+
+  #find(kept: readonly KeptCheckpoint[], { end }: Proposal): void {
+    const newest = kept.at(-1);
+    const eventsAfter = end && Math.max(0, end.sequence - (newest?.sequence ?? 0));
+    this.#found = { ...this.#found, newest: newest && { sequence: newest.sequence, time: newest.time }, eventsAfter };
   }
 
   #proposalFor(kept: readonly KeptCheckpoint[]): Promise<Proposal> {

@@ -5,6 +5,7 @@ import { signedCheckpoint, verifiedCheckpoint } from '@atrium/audit-store/signed
 import { chainedEvent } from '@atrium/audit-store/store.ts';
 import { expect } from 'chai';
 import { exportJWK, generateKeyPair, type JWK } from 'jose';
+import { auditStatus } from '../../../src/activity/schema.ts';
 import { checkpointList } from '../../../src/audit-chain/schema.ts';
 import { eventually, serviceNamespace } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
@@ -50,6 +51,14 @@ describe('checkpoints of the audit', () => {
     return count === undefined ? undefined : Number(count);
   };
   const lease = `/apis/coordination.k8s.io/v1/namespaces/${serviceNamespace}/leases/atrium-audit`;
+  const state = async () => {
+    const response = await service.request('/auth/v1/audit/status', { as: 'admin' });
+    return auditStatus.parse(await response.json()).checkpoints;
+  };
+  const isAlerted = async () => {
+    const { ext } = (await (await service.request('/api/v2/token/info', { as: 'admin' })).json()) as { ext: { audit_alert?: boolean } };
+    return ext.audit_alert === true;
+  };
 
   it('are signed for new events, and verify the lines of the whole audit', async () => {
     await create('one');
@@ -68,6 +77,17 @@ describe('checkpoints of the audit', () => {
       gap: undefined,
     });
     expect(await check()).to.equal('[+]auditCheckpoints ok');
+  });
+
+  it('have a state: the newest one, and the number of the events after it', async () => {
+    const { items } = await checkpointAt(2);
+    const covered = await eventually(state, (found) => found?.newest?.sequence === items.at(-1)?.sequence && found?.eventsAfter === 0);
+    expect(covered).to.deep.equal({
+      state: 'Signed',
+      newest: { sequence: items.at(-1)?.sequence, signedAt: items.at(-1)?.time },
+      eventsAfter: 0,
+    });
+    expect(await isAlerted()).to.equal(false);
   });
 
   it('are written to the log of the service', async () => {
@@ -126,6 +146,9 @@ describe('checkpoints of the audit', () => {
     const other = missing.replace('missing', 'another one');
     expect(await eventually(check, (line) => line?.includes('another one') === true)).to.include(other);
     expect((await list()).items.at(-1)).to.include({ sequence: 6 });
+    expect(await state()).to.deep.include({ state: 'Refused', reason: other });
+    expect((await state())?.newest?.sequence).to.equal(6);
+    expect(await isAlerted()).to.equal(true);
     expect(service.logLines.some((line) => line.includes('"level":"error"') && line.includes(missing))).to.equal(true);
     expect(await refused()).to.be.greaterThan(0);
   });

@@ -128,7 +128,7 @@ const allowed: ImportTable = {
     values: ['activity', 'audit', 'explorer', 'access', 'lists', 'kubernetes', 'audit-store', 'http', 'objects'],
     types: ['services.ts'],
   },
-  activity: { values: ['lists', 'audit-store', 'kubernetes', 'audit', 'http', 'objects'], types: ['services.ts'] },
+  activity: { values: ['lists', 'audit-store', 'kubernetes', 'audit', 'http', 'objects'], types: ['services.ts', 'audit-chain'] },
   'audit-chain': { values: ['audit-store', 'kubernetes', 'audit', 'http', 'objects'], types: ['services.ts', 'config'] },
   usage: { values: ['kubernetes', 'http', 'config', 'objects'], types: ['listed-resources', 'services.ts'] },
   search: { values: ['users', 'kubernetes', 'http', 'objects'], types: ['listed-resources', 'groups', 'services.ts', 'lists'] },

@@ -283,7 +283,7 @@ describe('the state of the audit on the page Activity', () => {
     await page.getByRole('table', { name: 'Activity' }).waitFor();
   }
 
-  it('warns while the store takes no events, and after a loss', async () => {
+  it('warns while the store takes no events, after a loss, and while it contradicts the checkpoints', async () => {
     await open({ ...state, store: 'Unavailable', reason: 'the disk is full', waiting: 3, lost: 0 });
     await notice('The audit store takes no events (the disk is full). Writes go on').waitFor();
     await expectAccessible(page);
@@ -291,6 +291,9 @@ describe('the state of the audit on the page Activity', () => {
     await notice('Writes are refused once their events cannot be kept.').waitFor();
     await open({ ...state, waiting: 0, lost: 2, lastLost: new Date().toISOString() });
     await notice('2 events are lost').waitFor();
+    const reason = 'event 6 of the audit, which has a signed checkpoint, is missing in the store';
+    await open({ ...state, waiting: 0, lost: 0, checkpoints: { state: 'Refused', reason } });
+    await notice(`The audit contradicts its signed checkpoints (${reason}).`).waitFor();
   });
 
   it('tells how full the store is, also one that removes its oldest events', async () => {

@@ -43,9 +43,11 @@ function useTold(): Told | undefined {
   return load.data.value && toldOf(load.data.value);
 }
 
-function toldOf({ delivery, store, spool, reason = '', lost, lastLost, usage }: Schemas['AuditStatus']): Told | undefined {
+function toldOf({ delivery, store, spool, reason = '', lost, lastLost, usage, checkpoints }: Schemas['AuditStatus']): Told | undefined {
   if (store === 'Unavailable' || spool === 'Unavailable')
     return { kind: 'bad', text: t(delivery === 'required' ? 'activity.state.refusing' : 'activity.state.away', { reason }) };
+  if (checkpoints?.state === 'Refused')
+    return { kind: 'bad', text: t('activity.state.contradicted', { reason: checkpoints.reason ?? '' }) };
   if (lastLost !== undefined) return { kind: 'bad', text: t('activity.state.lost', { count: lost, time: dateTime(lastLost) }) };
   if (usage?.isNearlyFull !== true) return undefined;
   const values = { used: mebibytes(usage.bytes), limit: mebibytes(usage.maxBytes), time: usage.oldest ? dateTime(usage.oldest) : '–' };
