@@ -229,7 +229,7 @@ function requireAgreement(kept: readonly KeptCheckpoint[], proposal: Proposal): 
     throw new ContradictionError(`the Lease atrium-audit lacks the checkpoint at event ${newest.sequence}, which the store knows`);
   if (isCut(kept, proposal))
     throw new ContradictionError(
-      `the store begins at event ${first?.sequence}, and no signed checkpoint allows the removal of event ${(removedIn(kept)?.sequence ?? 0) + 1}`,
+      `the store begins at event ${first?.sequence}, and no signed checkpoint allows the removal of event ${(removedIn(kept)?.sequence ?? 0) + 1}: docs/audit.md has the steps after an earlier version`,
     );
   if (last === undefined || newest?.hash === last.hash) return;
   const found = newest?.hash === '' ? 'is missing in the store' : 'is another one in the store';

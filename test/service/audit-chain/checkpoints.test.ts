@@ -1,6 +1,6 @@
 import { copyFile } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
-import { verifyChain } from '@atrium/audit-store/chain.ts';
+import { type Checkpoint, verifyChain } from '@atrium/audit-store/chain.ts';
 import { signedCheckpoint, verifiedCheckpoint } from '@atrium/audit-store/signed-checkpoints.ts';
 import { chainedEvent } from '@atrium/audit-store/store.ts';
 import { expect } from 'chai';
@@ -188,7 +188,8 @@ describe('checkpoints of an audit whose oldest events were deleted', () => {
     const rows = database.prepare('SELECT * FROM events WHERE sequence <= 2 ORDER BY sequence').all();
     database.exec('DELETE FROM events WHERE sequence <= 2');
     expect(await eventually(check, (line) => line?.includes('failed') === true)).to.equal(
-      '[-]auditCheckpoints failed (not critical): the store begins at event 3, and no signed checkpoint allows the removal of event 1',
+      '[-]auditCheckpoints failed (not critical): the store begins at event 3, and no signed checkpoint allows the removal of event 1: ' +
+        'docs/audit.md has the steps after an earlier version',
     );
     expect((await list()).items.map(({ sequence, removed }) => [sequence, removed?.sequence])).to.deep.equal(
       [1, 2, 3].map((sequence) => [sequence, 0]),
@@ -200,25 +201,59 @@ describe('checkpoints of an audit whose oldest events were deleted', () => {
     await eventually(check, (line) => line?.endsWith('ok') === true);
   });
 
-  it('take the begin of the store as it is after checkpoints of earlier versions', async () => {
-    const { items, keys } = await list();
+  /** Returns checkpoints as an earlier version has signed them. */
+  const former = async (items: readonly Checkpoint[]) => {
+    const { keys } = await list();
     const path = `/api/v1/namespaces/${serviceNamespace}/secrets/atrium-keys`;
     const { data } = (await service.kubernetes.call('GET', path)).body as { data: Record<string, string> };
     const [stored] = (JSON.parse(Buffer.from(data['audit.jwks'] ?? '', 'base64').toString()) as { keys: JWK[] }).keys;
-    const lease = `/apis/coordination.k8s.io/v1/namespaces/${serviceNamespace}/leases/atrium-audit`;
     const key = { ...stored, kid: keys[0]?.kid ?? '' };
-    const former = items.map(({ signed: _signed, removed: _removed, ...checkpoint }) => signedCheckpoint(checkpoint, key));
-    const annotations = { 'auth.platform.io/audit-checkpoints': JSON.stringify(await Promise.all(former)) };
+    return Promise.all(items.map(({ sequence, hash, time, count }) => signedCheckpoint({ sequence, hash, time, count }, key)));
+  };
+  /** Exchanges the checkpoints of the Lease, and changes the database, while no store runs. */
+  const change = async (checkpoints: readonly string[] | undefined, statement: string) => {
+    const lease = `/apis/coordination.k8s.io/v1/namespaces/${serviceNamespace}/leases/atrium-audit`;
+    const annotations = { 'auth.platform.io/audit-checkpoints': checkpoints === undefined ? null : JSON.stringify(checkpoints) };
     await service.stopStore();
     const mergePatch = { 'content-type': 'application/merge-patch+json' };
     expect((await service.kubernetes.call('PATCH', lease, { metadata: { annotations } }, mergePatch)).status).to.equal(200);
     const database = new DatabaseSync(service.databaseFile);
-    database.exec('DELETE FROM events WHERE sequence <= 1');
+    database.exec(statement);
     database.close();
     await service.startStore();
+  };
+
+  it('take the begin of the store as it is after checkpoints of earlier versions', async () => {
+    const { items } = await list();
+    await change(await former(items), 'DELETE FROM events WHERE sequence <= 1');
     await create('item-4');
     const signed = await eventually(list, (found) => found.items.some(({ sequence }) => sequence === 4));
     expect(signed.items.at(-1)?.removed).to.deep.equal({ sequence: 1, hash: items[0]?.hash });
     expect(await check()).to.equal('[+]auditCheckpoints ok');
+  });
+
+  it('are refused after a removal by an earlier version, and signed again after the steps of docs/audit.md', async () => {
+    await create('item-5');
+    const { items } = await eventually(list, (found) => found.items.some(({ sequence }) => sequence === 5));
+    const [newest] = items.slice(-1);
+    const signed = items.slice(0, -1).map((item) => item.signed);
+    // The earlier version has signed the newest checkpoint, and has removed events by an earlier one.
+    await change([...signed, ...(await former(newest ? [newest] : []))], 'DELETE FROM events WHERE sequence <= 3');
+    const refusal = 'the store begins at event 4, and no signed checkpoint allows the removal of event 2: docs/audit.md has the steps';
+    expect(await eventually(check, (line) => line?.includes('failed') === true)).to.include(refusal);
+    await create('item-6');
+
+    await change(undefined, 'DELETE FROM checkpoints');
+    const further = await eventually(list, (found) => found.items.some(({ sequence }) => sequence === 6));
+    expect(await eventually(check, (line) => line?.endsWith('ok') === true)).to.equal('[+]auditCheckpoints ok');
+    const response = await service.request(chainPath, { as: 'admin' });
+    const lines = (await response.text()).split('\n').slice(1, -2);
+    const events = lines.map((line) => chainedEvent.parse(JSON.parse(line)));
+    expect(events[0]?.sequence).to.equal(4);
+    // The saved checkpoints prove the events that are left.
+    expect((await verifyChain(events, [...items, ...further.items])).gap).to.equal(undefined);
+    const [first, ...others] = events;
+    const forged = [...(first ? [{ ...first, hash: '0'.repeat(64) }] : []), ...others];
+    expect((await verifyChain(forged, items)).gap).not.to.equal(undefined);
   });
 });
