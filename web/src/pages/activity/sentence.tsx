@@ -1,22 +1,12 @@
 /** Sentences about events, such as "ada@example.com scaled Deployment storefront in shop from 2 to 5". */
-import { type ComponentChildren, Fragment } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { type Kind, kindId, pageOf } from '../../api/kinds';
 import { agentName } from '../../app/agent-name';
 import { href } from '../../app/router';
-import { dateTime, type Key, t } from '../../text/text';
-import { shellCommand } from '../cluster/kubectl';
-import { type AuditEvent, actionOf, hadEffect, isShell, serviceActionOf, toldAction } from './actions';
-
-/** Begin and end of a place in a text. No text of a language has these characters. */
-const [open, close] = ['\u{E000}', '\u{E001}'];
-
-/** Returns a text with elements at its places. Names of users and objects never become a part of the text: they break no line. */
-function textWith(key: Key, elements: Readonly<Record<string, ComponentChildren>>): ComponentChildren {
-  const places = Object.fromEntries(Object.keys(elements).map((name) => [name, `${open}${name}${close}`]));
-  return t(key, places)
-    .split(new RegExp(`${open}(\\w+)${close}`, 'u'))
-    .map((part, index) => <Fragment key={index}>{index % 2 === 0 ? part : elements[part]}</Fragment>);
-}
+import { dateTime, t } from '../../text/text';
+import { type AuditEvent, actionOf, hadEffect, serviceActionOf, toldAction } from './actions';
+import { connectionSentence } from './connection-sentence';
+import { textWith } from './text-with';
 
 interface SentenceProps {
   event: AuditEvent;
@@ -39,7 +29,8 @@ function Done({ event, kinds, isAtObject = false }: SentenceProps) {
   const who = <Actor of={event} />;
   const what = <Target of={objectRef} user={event.objectUser} kinds={kinds} isAtObject={isAtObject} />;
   const told = serviceActionOf(event);
-  if (told !== undefined) return textWith(`activity.service.${told}`, { who, what, ...wordsOf(event) });
+  if (told !== undefined)
+    return textWith(`activity.service.${told}`, { who, what, shell: <Shell of={event} kinds={kinds} />, ...wordsOf(event) });
   const done = toldAction(event);
   if (done === 'grant' && event.grant) {
     const { subjects } = event.grant;
@@ -54,7 +45,8 @@ function Done({ event, kinds, isAtObject = false }: SentenceProps) {
   const action = done === 'scale' ? 'scale' : actionOf(event);
   if (action === undefined && event.event !== undefined) return textWith('activity.event', { event: <code>{event.event}</code>, what });
   if (action === undefined) return textWith('activity.other', { who, verb: <code>{verb}</code>, what });
-  if (action === 'exec' && event.connection?.command) return ranCommand(event, { who, what });
+  const connected = connectionSentence(event, action, { who, what });
+  if (connected !== undefined) return connected;
   if (!hadEffect(event)) return textWith(`activity.tried.${action}`, { who, what });
   if (action !== 'scale') return textWith(`activity.${action}`, { who, what });
   const { from, to } = changes.find(({ field }) => field === 'spec.replicas') ?? {};
@@ -62,17 +54,14 @@ function Done({ event, kinds, isAtObject = false }: SentenceProps) {
   return from === undefined ? textWith('activity.scaleTo', { who, what, to }) : textWith('activity.scale', { who, what, from, to });
 }
 
-/** Longest command in a sentence. The whole one is its title. */
-const maxCommandLength = 160;
-
-/** Returns "ran `df -h` in", or "opened a shell in" for the begin of a terminal with nothing but a shell. */
-function ranCommand(event: AuditEvent, parts: { who: ComponentChildren; what: ComponentChildren }): ComponentChildren {
-  const { connection: { command = [] } = {}, stage } = event;
-  if (hadEffect(event) && stage !== 'ResponseComplete' && isShell(event)) return textWith('activity.shell', parts);
-  const line = shellCommand(command);
-  const shown = line.length > maxCommandLength ? `${line.slice(0, maxCommandLength)}…` : line;
-  const words = <code title={line}>{shown}</code>;
-  return textWith(hadEffect(event) ? 'activity.execOf' : 'activity.tried.execOf', { ...parts, command: words });
+/** The shell of a recording that was read or removed. Events of earlier versions do not name it. */
+function Shell({ of: { shell, objectRef }, kinds }: { of: AuditEvent; kinds: readonly Kind[] }) {
+  if (shell === undefined) return t('activity.recording.ofUnknown');
+  const pod = { ...objectRef, apiGroup: '', resource: 'pods', name: shell.pod };
+  return textWith('activity.recording.ofShell', {
+    user: <ActorLink name={shell.user} />,
+    pod: <Target of={pod} user={undefined} kinds={kinds} isAtObject={false} />,
+  });
 }
 
 /** Returns what the sentences about actions of the service name beside the user and the object. */
