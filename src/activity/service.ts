@@ -150,8 +150,8 @@ export class ActivityService {
   }
 
   /**
-   * Reports whether the caller may list audits and has to know of their state: events are not kept, will be refused soon, or contradict the checkpoints. No review is
-   * asked for while all is well, and no failure of one is reported.
+   * Reports whether the caller may list audits and has to know of their state: events are not kept, will be refused soon, or contradict the
+   * checkpoints. No review is asked for while all is well, and no failure of one is reported.
    */
   async isAlerted(caller: Bearer, signal: AbortSignal): Promise<boolean> {
     if (this.#sources === undefined) return false;
