@@ -54,6 +54,7 @@ const columns: Readonly<Record<string, (event: AuditEvent) => Cell>> = {
   responseBytes: ({ responseBytes }) => responseBytes,
   bytesSent: ({ connection }) => connection?.bytesSent,
   bytesReceived: ({ connection }) => connection?.bytesReceived,
+  accessRequests: ({ accessRequests = [] }) => accessRequests.join(' '),
 };
 
 /** Characters that end a line, or change how it reads. */

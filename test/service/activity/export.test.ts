@@ -106,12 +106,18 @@ describe('the export of audit events', () => {
     expect(cells[titles.indexOf('changes')]).to.equal('spec.replicas: 0 to 3, spec.replicas: to 2');
   });
 
-  it('has the bytes of requests and connections in the last columns', async () => {
+  it('has the bytes of requests and connections', async () => {
     const connection = { bytesSent: 3, bytesReceived: 4 };
     await server.auditStore.append([anEvent(4_002, { verb: 'update', requestBytes: 1, responseBytes: 2, connection })]);
     const [titles = [], cells = []] = cellsOf((await exported({ verb: 'update', format: 'csv' })).text);
-    expect(titles.slice(-4)).to.deep.equal(['requestBytes', 'responseBytes', 'bytesSent', 'bytesReceived']);
-    expect(cells.slice(-4)).to.deep.equal(['1', '2', '3', '4']);
+    expect(titles.slice(-5, -1)).to.deep.equal(['requestBytes', 'responseBytes', 'bytesSent', 'bytesReceived']);
+    expect(cells.slice(-5, -1)).to.deep.equal(['1', '2', '3', '4']);
+  });
+
+  it('has the access requests by which the user had a role, in the last column', async () => {
+    await server.auditStore.append([anEvent(4_003, { verb: 'update', accessRequests: ['ada-edit', 'ada-view'] })]);
+    const [titles = [], cells = []] = cellsOf((await exported({ name: 'cart-4003', format: 'csv' })).text);
+    expect([titles.at(-1), cells.at(-1)]).to.deep.equal(['accessRequests', 'ada-edit ada-view']);
   });
 
   it('has the question of an event about an export', async () => {

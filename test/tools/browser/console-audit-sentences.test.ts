@@ -1,5 +1,6 @@
 /** Sentences of Activity about shells, their recordings, and debug containers. */
 import { expect } from 'chai';
+import { expectAccessible } from './axe.ts';
 import { loggedIn } from './demo.ts';
 
 const pod = { apiGroup: '', resource: 'pods', namespace: 'shop', name: 'cart-0' };
@@ -88,4 +89,13 @@ describe('sentences about shells on the page Activity', () => {
       if (language === 'en') expect(lines).to.deep.equal(told.map(([, sentence]) => sentence));
       else expect(lines.filter((line) => !/cart-0|Shell/.test(line) || /\{\{|[\uE000\uE001]/.test(line))).to.deep.equal([]);
     });
+
+  it('lead to the access requests by which the user had a role', async () => {
+    items.push({ ...items[4], auditID: 'last', accessRequests: ['ada-edit', 'ada-view'] } as never);
+    await page.evaluate("localStorage.setItem('atrium-language', 'en')");
+    await page.goto(`${demo.url}/activity`);
+    const cell = page.getByRole('row').filter({ hasText: 'Access requests at that time: ada-edit, ada-view' });
+    expect(await cell.getByRole('link', { name: 'ada-view' }).getAttribute('href')).to.equal('/requests/ada-view');
+    await expectAccessible(page);
+  });
 });

@@ -1,7 +1,9 @@
 import { useSignal } from '@preact/signals';
 import { CircleAlert, CircleCheck, Info } from 'lucide';
+import { Fragment } from 'preact';
 import type { Kind } from '../../api/kinds';
 import { useLoad } from '../../api/load';
+import { href } from '../../app/router';
 import { t } from '../../text/text';
 import { Ago } from '../../ui/age';
 import { Icon } from '../../ui/icon';
@@ -50,17 +52,33 @@ export const EventTable = ({ label, events, kinds, isAtObject = false }: EventTa
 );
 
 const What = (props: Parameters<typeof Sentence>[0]) => {
-  const { connection, requestObject } = props.event;
+  const { accessRequests = [], connection, requestObject } = props.event;
   const { recording } = connection ?? {};
   const access = changedAccess(props.event);
   return (
     <>
       <Sentence {...props} /> {recording !== undefined && <RecordingLink id={recording} />}
       {access && <StandingLink {...access} />}
+      {accessRequests.length > 0 && <AccessRequests names={accessRequests} />}
       {requestObject !== undefined && <RequestBody event={props.event} />}
     </>
   );
 };
+
+/** Links to the access requests by which the user had a role then. */
+const AccessRequests = ({ names }: { names: readonly string[] }) => (
+  <div class="muted small">
+    {t('activity.accessRequests')}{' '}
+    {names.map((name, index) => (
+      <Fragment key={name}>
+        {index > 0 && ', '}
+        <a href={href(`/requests/${encodeURIComponent(name)}`)}>
+          <bdi>{name}</bdi>
+        </a>
+      </Fragment>
+    ))}
+  </div>
+);
 
 function RequestBody({ event }: { event: AuditEvent }) {
   const isOpen = useSignal(false);
