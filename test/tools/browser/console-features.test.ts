@@ -1,5 +1,6 @@
 /** Disabled extensions: the console does not lead to their pages. */
 import { expect } from 'chai';
+import { nameOf } from '../../service/users/a-user.ts';
 import { startEmbeddedLogin } from '../../support/embedded-login.ts';
 import { forSuite, needsNoStop } from '../../support/for-suite.ts';
 import { clusterRoleBinding } from '../../support/grants.ts';
@@ -66,5 +67,15 @@ describe('a console whose extensions are switched off', () => {
     await tabs.filter({ hasText: 'History' }).waitFor();
     await tabs.filter({ hasText: 'Sessions' }).waitFor({ state: 'detached' });
     expect(await tabs.allInnerTexts()).to.deep.equal(['Profile', 'Roles', 'History']);
+  });
+
+  it('reads the Events of the cluster for the history of a user', async () => {
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    await page.goto(`${service.url}/users/${nameOf(admin)}/history`);
+    // The door for Events is switched off, too.
+    await page.getByRole('button', { name: 'Try again' }).waitFor();
+    expect(asked.filter((path) => path.startsWith('/auth/v1/audit'))).to.deep.equal([]);
+    expect(asked.filter((path) => path.endsWith('/namespaces/default/events'))).not.to.deep.equal([]);
   });
 });

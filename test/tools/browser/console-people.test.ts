@@ -216,24 +216,40 @@ describe('the people pages of the console', () => {
     await visitor.complainsOf('status of 409');
   });
 
-  it('show events with actor and source in the history of a user', async () => {
+  it('show changes, bindings and acts of a user in one history, the newest first', async () => {
     const { page } = await as('admin');
-    const name = await recordName('tomas@example.com');
+    const [name, email] = [await recordName('tomas@example.com'), 'tomas@example.com'];
     await send('PATCH', `/auth/v1/users/${name}`, { spec: { is_disabled: true } }, 'application/merge-patch+json');
-    await eventually(
-      async () => {
-        await page.goto(`${demo.url}/users/${name}/history`);
-        await page.locator('table, .state').first().waitFor();
-        return page.getByRole('cell', { name: 'Changed' }).count();
-      },
-      (count) => count > 0,
-    );
-
-    // The controller may have recorded a new phase afterwards.
-    expect(await page.getByRole('row').filter({ hasText: 'Changed' }).first().textContent())
-      .to.contain('admin@example.com')
-      .and.to.contain('127.0.0.1');
+    await send('POST', '/auth/v2/userbindings', {
+      metadata: { name: 'of-tomas' },
+      spec: { subjects: [{ kind: 'User', name }], roleRef: 'view', scope: 'namespace', constraint: [{ namespace: 'shop' }] },
+    });
+    await page.goto(`${demo.url}/users/${name}/history`);
+    const rows = page.getByRole('table', { name: 'History' }).getByRole('row');
+    const granted = rows.filter({ hasText: `admin@example.com gave ${email} the role view in shop` });
+    await granted.waitFor();
+    const changed = rows.filter({ hasText: `admin@example.com changed User ${email}` });
+    expect(await changed.first().textContent()).to.contain('127.0.0.1');
+    const texts = await rows.allTextContents();
+    expect(texts.findIndex((text) => text.includes(' gave '))).to.be.below(texts.findIndex((text) => text.includes(' changed ')));
     expect(await barriers(page)).to.deep.equal([]);
+    await page.getByRole('link', { name: 'Search this history' }).click();
+    await page.getByRole('table', { name: 'Activity' }).getByText(`gave ${email} the role`).waitFor();
+    expect(await page.getByRole('table', { name: 'Activity' }).getByText('viewer@example.com').count()).to.equal(0);
+    await page.getByRole('button', { name: 'in the history of one user' }).click();
+    await page.getByRole('button', { name: 'in the history of one user' }).waitFor({ state: 'detached' });
+    expect(new URL(page.url()).searchParams.get('user')).to.equal(null);
+  });
+
+  it('show users their own history, and of others the right that it takes', async () => {
+    const { page } = await as('viewer');
+    const self = await recordName('viewer@example.com');
+    await page.goto(`${demo.url}/users/${self}/history`);
+    await page.getByText('This list has your own actions, and the actions of others').waitFor();
+    await page.getByRole('table', { name: 'History' }).getByText('viewer@example.com logged in').first().waitFor();
+    await page.goto(`${demo.url}/users/${await recordName('tomas@example.com')}/history`);
+    await page.getByText('list audits').first().waitFor();
+    expect(await page.getByRole('table', { name: 'History' }).count()).to.equal(0);
   });
 
   it('find some of many namespaces by a search, and keep chosen ones visible', async () => {

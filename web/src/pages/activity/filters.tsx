@@ -54,7 +54,7 @@ export function Filters({ kinds }: { kinds: readonly Kind[] }) {
 }
 
 /** Conditions that other pages set, and this one takes away. */
-const given = ['session', 'accessToken', 'subresource', 'request'] as const;
+const given = ['user', 'session', 'accessToken', 'subresource', 'request'] as const;
 
 const Given = ({ name }: { name: (typeof given)[number] }) => (
   <Button kind="quiet" icon={X} onClick={() => setQuery({ [name]: '' })}>

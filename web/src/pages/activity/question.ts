@@ -24,6 +24,7 @@ export const sinceIn = (query: URLSearchParams): Since => {
 
 /** Conditions of the address that the service compares as they are. */
 const equalNames = [
+  'user',
   'actor',
   'actorGroup',
   'verb',

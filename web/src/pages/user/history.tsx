@@ -2,16 +2,24 @@ import { CircleAlert, CircleCheck } from 'lucide';
 import type { Schemas } from '../../api/client';
 import { useLoad } from '../../api/load';
 import { getList } from '../../api/objects';
+import { useFeatures } from '../../api/version';
+import { viewed } from '../../api/view';
+import { Guarded } from '../../app/guarded';
 import { t, tOf } from '../../text/text';
 import { Ago } from '../../ui/age';
 import { Icon } from '../../ui/icon';
 import { Loaded } from '../../ui/loaded';
 import { PlainTable } from '../../ui/plain-table';
 import { Empty, FirstOnly } from '../../ui/state';
+import { ActivityLink } from '../activity/activity-link';
+import { Timeline, timelineRight } from './timeline';
 
 /** Events about cluster-scoped objects are stored in this namespace. */
 const namespace = 'default';
-export const historyRight = { verb: 'list', group: '', resource: 'events', namespace };
+const historyRight = { verb: 'list', group: '', resource: 'events', namespace };
+
+/** Rights that the history asks for. */
+export const historyRights = [historyRight, timelineRight];
 
 interface ClusterEvent {
   metadata: { uid: string; creationTimestamp: string };
@@ -29,8 +37,31 @@ function partsOf({ reason, message }: ClusterEvent) {
   return { what: tOf('history', reason), why: why ?? (by || from || message === reason ? '' : message), by, from };
 }
 
-/** Shows the history of a user, from the Events of the cluster. */
-export function History({ user: { metadata } }: { user: Schemas['User'] }) {
+/** Shows the history of a user. Installations without an audit store, and views, have the Events of the cluster alone. */
+export function History({ user, isSelf }: { user: Schemas['User']; isSelf: boolean }) {
+  const { name } = user.metadata;
+  const hasEvents = useFeatures()('audit') && viewed.value === undefined;
+  if (!hasEvents)
+    return (
+      <Guarded right={historyRight}>
+        <ClusterEvents user={user} />
+      </Guarded>
+    );
+  return (
+    <>
+      <div class="buttons">
+        <ActivityLink of={{ user: name, since: 'all' }}>{t('activity.historyOfUser')}</ActivityLink>
+        <ActivityLink of={{ actor: user.status?.subjectName, since: 'all' }}>{t('activity.ofUser')}</ActivityLink>
+        <ActivityLink of={{ kind: 'users.auth.platform.io', name, since: 'all' }}>{t('activity.aboutUser')}</ActivityLink>
+      </div>
+      <Guarded right={timelineRight} isSelf={isSelf}>
+        <Timeline user={name} />
+      </Guarded>
+    </>
+  );
+}
+
+function ClusterEvents({ user: { metadata } }: { user: Schemas['User'] }) {
   const fieldSelector = `involvedObject.kind=User,involvedObject.uid=${metadata.uid}`;
   const load = useLoad(`history/${metadata.uid}`, async (signal) => {
     const list = await getList<ClusterEvent>(`api/kubernetes/api/v1/namespaces/${namespace}/events`, { fieldSelector }, signal);

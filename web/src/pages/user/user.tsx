@@ -14,14 +14,13 @@ import { t } from '../../text/text';
 import { PhaseOf } from '../../ui/phase';
 import { Failure, Old, Skeleton } from '../../ui/state';
 import { Tabs } from '../../ui/tabs';
-import { ActivityLink } from '../activity/activity-link';
 import { SessionList } from '../sessions/session-list';
 import { TokenList } from '../tokens/token-list';
 import { refOfUser } from '../users/query';
 import { Accounts } from './accounts';
 import { UserActions } from './actions';
 import { Factors, factorRights } from './factors';
-import { History, historyRight } from './history';
+import { History, historyRights } from './history';
 import { linkRights } from './link';
 import { Profile } from './profile';
 import { Roles } from './roles';
@@ -41,7 +40,7 @@ export function Page({ params: { name = '', tab = 'profile' } }: PageProps) {
     ...Object.values(tokenRights),
     ...Object.values(factorRights(name)),
     ...Object.values(linkRights(name)).flat(),
-    historyRight,
+    ...historyRights,
   ]);
   return (
     <Guarded right={{ verb: 'get', resource: 'users', name }} isSelf={isSelf(name)} title={t('users.title')}>
@@ -140,17 +139,7 @@ function TabContent({ tab, user }: { tab: string; user: Schemas['User'] }) {
           <Factors user={user} />
         </Guarded>
       )}
-      {tab === 'history' && (
-        <>
-          <div class="buttons">
-            <ActivityLink of={{ actor: user.status?.subjectName, since: 'all' }}>{t('activity.ofUser')}</ActivityLink>
-            <ActivityLink of={{ kind: 'users.auth.platform.io', name, since: 'all' }}>{t('activity.aboutUser')}</ActivityLink>
-          </div>
-          <Guarded right={historyRight}>
-            <History user={user} />
-          </Guarded>
-        </>
-      )}
+      {tab === 'history' && <History user={user} isSelf={isSelf(name)} />}
     </>
   );
 }
