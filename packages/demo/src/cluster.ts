@@ -20,6 +20,7 @@ import {
   demoPeople,
   demoUser,
   recordName,
+  recordTime,
   webhookBinding,
   webhookUser,
 } from './objects.ts';
@@ -108,8 +109,10 @@ export async function startDemo({
   // A persistent cluster keeps the changes of its users.
   if (cluster.isNew) {
     const now = new Date();
-    const objects = [...demoBindings(people), ...demoConfigMaps(), ...people.map((person) => demoUser(person, now)), ...demoGroups(people)];
-    await applyMany(cluster, objects);
+    await cluster.apply(...demoBindings(people), ...demoConfigMaps());
+    const records = people.map((person) => demoUser(person, now));
+    await applyMany(records, (...objects) => cluster.applyAt(recordTime(now), serviceAccount, ...objects));
+    await cluster.apply(...demoGroups(people));
     await cluster.apply(...(isMinimal ? [] : demoExtensions), ...plugin, ...demoFirstRevisions(), await demoCertificate(now));
     await setPasswords(cluster, people, passwords);
   }
@@ -206,16 +209,16 @@ async function setPasswords(cluster: Cluster, people: readonly DemoPerson[], { u
   const others = people.filter(({ connector = 'local', role }) => connector === 'local' && role === undefined);
   const records = others.flatMap(({ email }) => recordOf(cluster, email) ?? []);
   await applyMany(
-    cluster,
     records.map((user) => passwordSecret(user, hash)),
+    (...objects) => cluster.apply(...objects),
   );
 }
 
 const maxArguments = 10_000;
 
 /** Applies objects in parts: the stack of a call holds some 120,000 arguments. */
-async function applyMany(cluster: Cluster, objects: readonly KubernetesObject[]): Promise<void> {
-  for (let begin = 0; begin < objects.length; begin += maxArguments) await cluster.apply(...objects.slice(begin, begin + maxArguments));
+async function applyMany(objects: readonly KubernetesObject[], apply: Cluster['apply']): Promise<void> {
+  for (let begin = 0; begin < objects.length; begin += maxArguments) await apply(...objects.slice(begin, begin + maxArguments));
 }
 
 function recordOf(cluster: Cluster, email: string): { name: string; uid: string } | undefined {

@@ -101,6 +101,11 @@ export const demoConfigMaps = (): KubernetesObject[] => [
   configMap(demoEnvironment, isPublic, { data: { theme: 'auto', CONSOLE_PUBLIC_DOCS_URL: 'https://docs.example.com' } }),
 ];
 
+/** Age of the User records: older than the first of the events, because users see as own what is not older than their record. */
+const recordMs = 120 * 86_400_000;
+
+export const recordTime = (now: Date): Date => new Date(now.getTime() - recordMs);
+
 /** Returns the User record of a person, with the status that the service would write. */
 export function demoUser(person: DemoPerson, now: Date): KubernetesObject {
   const { email, displayName, connector = 'local' } = person;

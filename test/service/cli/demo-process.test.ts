@@ -7,12 +7,14 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect } from 'chai';
 import { z } from 'zod';
+import { auditEventList } from '../../../src/activity/schema.ts';
 import { runSandbox, type SandboxOptions } from '../../../src/sandbox.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { Command } from '../../support/command.ts';
 import { freePort } from '../../support/free-port.ts';
 
 const packageRoot = new URL('../../../', import.meta.url);
+const infoFile = z.object({ url: z.string(), people: z.array(z.object({ email: z.string(), token: z.string() })) });
 
 describe('the process of the demo', () => {
   it('serves another page, and tells what cannot be', async () => {
@@ -47,8 +49,7 @@ describe('the process of the demo', () => {
       (isReady) => isReady,
     );
     expect(demo.stderr).to.equal('');
-    const file = z.object({ url: z.string(), people: z.array(z.object({ email: z.string(), token: z.string() })) });
-    const { url, people } = file.parse(JSON.parse(await readFile(info, 'utf8')));
+    const { url, people } = infoFile.parse(JSON.parse(await readFile(info, 'utf8')));
     const { token } = people.find(({ email }) => email === 'admin@example.com') ?? {};
     const paths = [
       '/auth/v2/users',
@@ -63,6 +64,28 @@ describe('the process of the demo', () => {
 
     expect(statuses).to.deep.equal([200, 404, 404, 404, 404]);
     expect(demo.stdout).not.to.include('Vera asks');
+    demo.signal('SIGINT');
+    expect((await demo.finished).code).to.equal(0);
+    await rm(directory, { recursive: true });
+  });
+
+  it('shows earlier events to their users, without the right to list audits', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'atrium-test-'));
+    const info = join(directory, 'info.json');
+    const demo = new Command(['sandbox', '--port', `${await freePort()}`, '--users', '0', '--info', info]);
+    await eventually(
+      () => demo.process.exitCode !== null || demo.stdout.includes('Ctrl-C'),
+      (isReady) => isReady,
+    );
+    const { url, people } = infoFile.parse(JSON.parse(await readFile(info, 'utf8')));
+    const actionsOf = async (email: string) => {
+      const headers = { authorization: `Bearer ${people.find((person) => person.email === email)?.token}` };
+      const { scope, items } = auditEventList.parse(await (await fetch(`${url}/auth/v1/audit`, { headers })).json());
+      expect(scope).to.equal('Own');
+      return items.map(({ verb, objectRef: { resource } }) => `${verb} ${resource}`);
+    };
+    expect(await actionsOf('nobody@example.com')).to.include.members(['delete pods', 'create accessrequests', 'update accessrequests']);
+    expect(await actionsOf('manager@example.com')).to.include('patch users');
     demo.signal('SIGINT');
     expect((await demo.finished).code).to.equal(0);
     await rm(directory, { recursive: true });
