@@ -1,5 +1,5 @@
-import type { Expression, ExpressionBuilder, Kysely, SqlBool } from 'kysely';
-import { furtherValuesOf, hasValues, involves } from './further-values.ts';
+import { type Expression, type ExpressionBuilder, type Kysely, type SqlBool, sql } from 'kysely';
+import { furtherColumns, furtherValuesOf, hasValues, involves, patternsOf } from './further-values.ts';
 import type { AuditFilter, AuditPlace } from './store.ts';
 import { type EventColumns, stored, type Tables } from './tables.ts';
 
@@ -20,7 +20,13 @@ export const columnOf = {
   outcome: 'outcome',
 } as const satisfies Partial<Record<keyof AuditFilter, keyof Tables['events']>>;
 
-/** Returns the condition that an event has all times of a filter, and all values with a column. */
+/** Texts of an event with all its words. */
+const texts = sql.join(
+  furtherColumns.map((column) => sql.ref(column)),
+  sql` || ' ' || `,
+);
+
+/** Returns the condition that an event has all times of a filter, all values with a column, and probably all words and names. */
 export const hasAll =
   (filter: AuditFilter) =>
   (eb: ExpressionBuilder<Tables, 'events'>): Expression<SqlBool> => {
@@ -33,6 +39,7 @@ export const hasAll =
       ...(auditID === undefined ? [] : [eb('id', '=', stored(auditID))]),
       ...(from === undefined ? [] : [eb('time', '>=', from)]),
       ...(to === undefined ? [] : [eb('time', '<', to)]),
+      ...patternsOf(filter).map((pattern) => sql<SqlBool>`lower(${texts}) like ${pattern}`),
       ...(anyOf === undefined ? [] : [eb.or(anyOf.map((one) => hasAll(one)(eb)))]),
     ]);
   };

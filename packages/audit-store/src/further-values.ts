@@ -6,12 +6,12 @@ import type { AuditFilter } from './store.ts';
 import { type Rest, restOf, restored, stored, type Tables } from './tables.ts';
 
 /** Columns that a reader of these values needs. */
-const furtherColumns = ['actor', 'requester', 'event', 'verb', 'api_group', 'resource', 'namespace', 'name', 'rest'] as const;
+export const furtherColumns = ['actor', 'requester', 'event', 'verb', 'api_group', 'resource', 'namespace', 'name', 'rest'] as const;
 
 type Row = Pick<Tables['events'], (typeof furtherColumns)[number]>;
 
 /** Bound of the words of an event, so that a long command makes no large index. */
-const maxWords = 64;
+const maxWords = 128;
 const word = /[\p{L}\p{M}\p{N}]+/gu;
 
 /** Returns the words of a text in lower case: letters and digits. Other characters separate them. */
@@ -19,6 +19,12 @@ export const wordsOf = (text: string): string[] => [...new Set(text.toLowerCase(
 
 /** Returns a value with its name, for the index. */
 export const named = (name: string, value: string): string => `${name}\0${value}`;
+
+/** Returns the part of a name that tells more than the domain, which most users share. */
+function personalPart(name: string): string {
+  const part = name.slice(0, Math.max(0, name.lastIndexOf('@')));
+  return wordsOf(part).length > 0 ? part : name;
+}
 
 /** Returns the values that a filter asks for. An event has all of them. Users are found by the words of their names, and compared then. */
 export function furtherValuesOf(filter: AuditFilter): string[] {
@@ -28,7 +34,7 @@ export function furtherValuesOf(filter: AuditFilter): string[] {
     ...(accessToken === undefined ? [] : [named('access_token', accessToken)]),
     ...(actorGroup === undefined ? [] : [named('actor_group', actorGroup)]),
     ...(subresource === undefined ? [] : [named('subresource', subresource)]),
-    ...wordsOf(`${text} ${involvedUser} ${involvedRecord}`).map((one) => named('word', one)),
+    ...wordsOf(`${text} ${personalPart(involvedUser)} ${involvedRecord}`).map((one) => named('word', one)),
   ];
 }
 
@@ -67,6 +73,15 @@ export function hasValues(row: Row, asked: readonly string[]): boolean {
   const values = new Set(furtherValuesIn(row));
   return asked.every((value) => values.has(value));
 }
+
+/**
+ * Returns patterns for `lower(text) like`, of which an event with the words and names of a filter has all. Languages differ in the small
+ * forms of I and of the sign for kelvin, and databases in those of letters beyond ASCII, for which there is no pattern.
+ */
+export const patternsOf = ({ text = '', involvedUser = '', involvedRecord = '' }: AuditFilter): string[] =>
+  [...wordsOf(text), involvedUser, involvedRecord]
+    .filter((one) => /^[ !#-[\]-~]+$/.test(one))
+    .map((one) => `%${one.toLowerCase().replaceAll(/[ik%_]/g, '_')}%`);
 
 /** Returns a value without its name, as a text in JSON in lower case has it. */
 const inJson = (value: string): string =>

@@ -198,6 +198,42 @@ export function itIsAnAuditStore(makeDatabase: () => Promise<TestDatabase>): voi
     await expectFound();
   });
 
+  it('finds events by words and names with signs that languages and databases treat differently, also in the index', async () => {
+    const by = (username: string) => ({ user: { username } });
+    await store.append([
+      at(1, { reason: '273 \u{212a}ELVIN, ISTANBUL' }),
+      at(2, { reason: '\u{130}ZMIR' }),
+      at(3, by('a_b%c@example.com')),
+      at(4, by('axbyc@example.com')),
+      at(5, by('say "hi" \\o/@example.com')),
+    ]);
+    const found: [AuditFilter, string[]][] = [
+      [{ text: '273 kelvin' }, ['e1']],
+      [{ text: 'istanbul' }, ['e1']],
+      [{ text: '\u{130}zmir' }, ['e2']],
+      [{ involvedUser: 'a_b%c@example.com' }, ['e3']],
+      [{ involvedUser: 'say "hi" \\o/@example.com' }, ['e5']],
+      [{ involvedUser: '@example.com' }, []],
+    ];
+    const expectFound = async () => {
+      for (const [filter, expected] of found) expect(await ids(filter, { limit: 9 }), JSON.stringify(filter)).to.deep.equal(expected);
+    };
+    await expectFound();
+    await store.stop();
+    store = await database.open(4);
+    await expectFound();
+  });
+
+  it('finds an event by each of the users that it names', async () => {
+    const users = Array.from({ length: 16 }, (_, index) => `first${index}.middle${index}.last${index}.of${index}@example.com`);
+    const grant = { role: 'ClusterRole/edit', subjects: users.map((user) => `User/${user}`) };
+    await store.append([at(1, { grant }), at(2), at(3), at(4)]);
+    await store.stop();
+    store = await database.open(4);
+    await store.append([at(5)]);
+    for (const involvedUser of users) expect(await ids({ involvedUser }, { limit: 9 }), involvedUser).to.deep.equal(['e1']);
+  });
+
   it('finds events by a user or record that they involve, also in the index and in one of several conditions', async () => {
     const byService = { source: 'service', user: { username: 'jo' } } as const;
     const ofUsers = { apiGroup: 'auth.platform.io', resource: 'users' };
