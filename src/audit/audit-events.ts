@@ -245,7 +245,7 @@ export const auditEvents = {
   UserBindingDeleted: {
     action: 'delete userbindings',
     when: 'A caller deletes a UserBinding.',
-    fields: byCaller,
+    fields: [...byCaller, 'grant'],
     rights: ['delete userbindings'],
   },
   AccessRequested: {

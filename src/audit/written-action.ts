@@ -1,6 +1,8 @@
 /** Actions of writes, which their bodies tell. A body that does anything else, too, tells nothing: an event must not hide a change. */
 import type { AuditEvent } from '@atrium/audit-store/event.ts';
 import { debugConnection } from '@atrium/kubernetes/opened-connection.ts';
+import type { RoleBinding } from '@atrium/kubernetes/rbac/role-bindings.ts';
+import type { RbacWatch } from '@atrium/kubernetes/rbac/watch.ts';
 import { jsonPatchType, mergePatchTypes } from '@atrium/objects/json-patch.ts';
 import { z } from 'zod';
 
@@ -42,11 +44,9 @@ const maxSubjects = 16;
 
 const scaled = ['deployments.apps', 'statefulsets.apps', 'replicasets.apps', 'replicationcontrollers'];
 const suspended = ['cronjobs.batch', 'jobs.batch'];
-const bindings = [
-  'rolebindings.rbac.authorization.k8s.io',
-  'clusterrolebindings.rbac.authorization.k8s.io',
-  'userbindings.auth.platform.io',
-];
+const roleBindings = ['rolebindings.rbac.authorization.k8s.io', 'clusterrolebindings.rbac.authorization.k8s.io'];
+const userBindings = 'userbindings.auth.platform.io';
+const bindings = [...roleBindings, userBindings];
 const certificateRequests = 'certificatesigningrequests.certificates.k8s.io';
 
 const at =
@@ -89,6 +89,32 @@ const isDebug = (about: About): boolean =>
 /** Reports whether the body of a request may tell a fact. */
 export const mayTell = (about: About): boolean =>
   (about.verb === 'patch' && about.subresource === '' && about.name !== '') || isGrant(about) || isApproval(about) || isDebug(about);
+
+/**
+ * Returns the role that a binding gave before a request that takes or changes it, which neither the request nor the answer tells.
+ *
+ * @param bindings those of the cluster, as they were last seen
+ */
+export function grantBefore(about: About, bindings: Bindings): AuditEvent['grant'] {
+  const { verb, subresource, name, namespace = '' } = about;
+  if (!['delete', 'patch', 'update'].includes(verb) || subresource !== '' || name === '') return undefined;
+  const resource = resourceOf(about);
+  if (resource === userBindings) return grantOfAll([...bindings.allBindings()].filter(({ userBinding }) => userBinding === name));
+  const found = roleBindings.includes(resource) ? bindings.binding(namespace, name) : undefined;
+  return found && grantOfAll([found]);
+}
+
+/** Bindings of the cluster. */
+type Bindings = Pick<RbacWatch, 'allBindings' | 'binding'>;
+
+/** Returns the role of bindings that give one role to the same subjects, each in another namespace. */
+function grantOfAll(bindings: readonly RoleBinding[]): AuditEvent['grant'] {
+  const [first] = bindings;
+  if (first === undefined) return undefined;
+  const namespaces = first.userBinding === undefined ? [] : bindings.flatMap(({ namespace }) => namespace || []).slice(0, maxSubjects);
+  const subjects = first.subjects.slice(0, maxSubjects).map(({ kind, name }) => `${kind}/${name}`);
+  return { role: `${first.role.kind}/${first.role.name}`, subjects, ...(namespaces.length > 0 && { namespaces }) };
+}
 
 /** Returns the facts that a body tells. */
 export function toldBy(about: About, mediaType: string, body: unknown): Told {

@@ -48,6 +48,7 @@ export const bindingDefinition = (
       403: { description: 'RBAC denies it.' },
     },
     audit: 'UserBindingDeleted',
+    grantOf: (row) => grantOf(row, accounts),
   },
   deleteMany: { summary: 'Deletes named or selected UserBindings', resultKind: 'UserBindingDeleteResult' },
 });
@@ -55,7 +56,7 @@ export const bindingDefinition = (
 /** Bound of the subjects and namespaces in an event. */
 const maxGranted = 16;
 
-/** Returns the role that a binding gives, with users by their names in Kubernetes. */
+/** Returns the role that a binding gives or gave, with users by their names in Kubernetes. */
 function grantOf({ roleRef, subjects, namespaces, expiresAt }: UserBindingRow, accounts: Pick<AccountLookup, 'get'>) {
   const nameOf = (name: string) => accounts.get(name)?.subjectName || accounts.get(name)?.email || name;
   return {

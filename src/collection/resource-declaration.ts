@@ -48,6 +48,8 @@ export interface Deletion<Row> extends Words {
     /** Returns the User record that owns an object, for the audit trail. */
     ownerOf(row: Row): AuditTarget;
   };
+  /** Returns the role that an object gives, for the audit trail. Default: none. */
+  grantOf?(row: Row): AuditGrant;
 }
 
 export interface StandardResource<Row extends ServedRow, New, Patch extends Patched> {

@@ -6,7 +6,7 @@ import type { Caller } from '@atrium/http/caller.ts';
 import { sendJson } from '@atrium/http/json-answers.ts';
 import { type AnswerDescription, compressed, longRunning, type Operation, operation } from '@atrium/http/operation.ts';
 import type { KubernetesObject } from '@atrium/kubernetes/resource.ts';
-import { bulkAnswers, bulkBody, bulkDescription, bulkQuery, bulkResult, type Deleter } from '@atrium/lists/bulk-delete.ts';
+import { bulkAnswers, bulkBody, bulkDescription, bulkQuery, bulkResult, type Deleted, type Deleter } from '@atrium/lists/bulk-delete.ts';
 import type { Collection } from '@atrium/lists/collection.ts';
 import { answerList } from '@atrium/lists/lister.ts';
 import {
@@ -25,7 +25,7 @@ import { notFound, passwordDue } from '@atrium/objects/status.ts';
 import { deleteOptions, deletionOf, dryRun, warningHeaders, writeQuery } from '@atrium/objects/write-options.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
-import { auditOrigin } from '../audit/audit.ts';
+import { type AuditGrant, auditOrigin } from '../audit/audit.ts';
 import { hasCredential, keptText } from '../audit/kept-content.ts';
 import type { Services } from '../services.ts';
 import type { AuditTarget, Deletion, ServedRow, StandardResource, Words } from './resource-declaration.ts';
@@ -34,13 +34,32 @@ import { type Patched, type PatchRequest, StandardWrites, type Written } from '.
 
 type NamedDeletion = { name: string } & ReturnType<typeof deletionOf>;
 
-interface DeletedTarget {
+interface DeletedTarget extends GrantBefore {
   target: AuditTarget;
   warnings: readonly string[] | undefined;
 }
 
 const json = 'application/json';
 const versionHeader = { ETag: 'The resource version.' };
+
+/** Role that an object gave before it was deleted, for the audit trail. */
+interface GrantBefore {
+  grant?: AuditGrant;
+}
+
+/** Returns a deleter that tells the role that an object gave: nothing has it once the object is gone. */
+const tellingGrants = <Row>(
+  deleter: Deleter,
+  rowOf: (name: string) => Row | undefined,
+  grantOf: (row: Row) => AuditGrant,
+): Deleter<Deleted & GrantBefore> => ({
+  async delete(deletion, caller, signal) {
+    const row = rowOf(deletion.name);
+    const grant = row && grantOf(row);
+    return { ...(await deleter.delete(deletion, caller, signal)), ...(grant && { grant }) };
+  },
+  settled: async (signal) => deleter.settled?.(signal),
+});
 
 /** Creates the operations of a resource. @param live undefined if its lists are not followed */
 export function standardOperations<Row extends ServedRow, New, Patch extends Patched>(
@@ -65,7 +84,7 @@ class StandardOperations<Row extends ServedRow, New, Patch extends Patched> {
   readonly #collection: Collection<Row>;
   readonly #resource: StandardResource<Row, New, Patch>;
   readonly #writes: StandardWrites<New, Patch>;
-  readonly #deleter: Deleter;
+  readonly #deleter: Deleter<Deleted & GrantBefore>;
   readonly #params: z.ZodObject<Record<string, z.ZodType<string>>>;
   readonly #object: AnswerDescription;
   readonly #hidden: AnswerDescription;
@@ -77,7 +96,9 @@ class StandardOperations<Row extends ServedRow, New, Patch extends Patched> {
     this.#resource = resource;
     const { kind, name, nameParameter = 'name', nouns, schema, strategy } = resource;
     this.#writes = new StandardWrites(services, collection.cache, kind, strategy);
-    this.#deleter = resource.deleter ?? this.#writes;
+    const deleter = resource.deleter ?? this.#writes;
+    const { grantOf } = resource.delete ?? {};
+    this.#deleter = grantOf === undefined ? deleter : tellingGrants(deleter, (name) => collection.cache.get(name), grantOf);
     this.#params = z.object({ [nameParameter]: name });
     this.#object = { description: `The ${nouns.one}.`, content: { [json]: schema }, headers: versionHeader };
     this.#hidden = { description: `RBAC denies it, also if the ${nouns.one} does not exist.` };
@@ -252,9 +273,9 @@ class StandardOperations<Row extends ServedRow, New, Patch extends Patched> {
       handle: async ({ ctx, caller, params, query, body, signal }) => {
         const deletion = { name: this.#nameIn(params), ...deletionOf(query, body) };
         const deleted = await (own ? this.#deleteOwnable(own, deletion, caller, signal) : this.#delete(deletion, caller, signal));
-        const { target, warnings = [] } = deleted;
+        const { target, grant, warnings = [] } = deleted;
         if (!deletion.isDryRun) {
-          this.#services.audit.recordWrite(ctx, caller, { audit, target, code: 204 });
+          this.#services.audit.recordWrite(ctx, caller, { audit, target, code: 204, ...(grant && { grant }) });
           await this.#deleter.settled?.(signal);
         }
         if (warnings.length > 0) ctx.set('Warning', warningHeaders(warnings));
@@ -287,15 +308,16 @@ class StandardOperations<Row extends ServedRow, New, Patch extends Patched> {
       answers: bulkAnswers(resultKind),
       handle: async (request) => {
         const { ctx, caller } = request;
-        const onDeleted = (target: AuditTarget) => this.#services.audit.recordWrite(ctx, caller, { audit, target, code: 204 });
+        const onDeleted = ({ grant, ...target }: AuditTarget & GrantBefore) =>
+          this.#services.audit.recordWrite(ctx, caller, { audit, target, code: 204, ...(grant && { grant }) });
         ctx.body = bulkResult(resultKind, await bulkDeleter.requested(request, onDeleted));
       },
     });
   }
 
   async #delete(deletion: NamedDeletion, caller: Caller, signal: AbortSignal): Promise<DeletedTarget> {
-    const { uid, warnings } = await this.#deleter.delete({ ...deletion, asCaller: true }, caller, signal);
-    return { target: { name: deletion.name, uid }, warnings };
+    const { uid, warnings, grant } = await this.#deleter.delete({ ...deletion, asCaller: true }, caller, signal);
+    return { target: { name: deletion.name, uid }, warnings, ...(grant && { grant }) };
   }
 
   /** @throws StatusError 403 whether or not the object exists, 404, 409, 503, 504 */

@@ -79,10 +79,10 @@ export class KubernetesProxy {
 
   /** @throws StatusError 400, 401, 403, 404, 413, 429, 503, 504 */
   async answer(ctx: Context, caller: Caller, signal: AbortSignal): Promise<void> {
-    const { apiServer, auditIntake, config, now } = this.#services;
+    const { apiServer, auditIntake, config, now, rbac } = this.#services;
     const rules = config.kubernetes.proxy;
     const target = this.#targetOf(ctx);
-    const recorder = auditIntake && { auditIntake, now, policy: config.audit.policy, activeRequests: this.#activeRequests };
+    const recorder = auditIntake && { auditIntake, now, policy: config.audit.policy, activeRequests: this.#activeRequests, rbac };
     const recording = recorder && Recording.begin(ctx, caller, target, recorder);
     const { tokenSecretRefusal } = checkRequest(ctx, caller, target, this.#services);
     if (caller.viewing && !isRead(ctx.method, target)) this.#recordViewedWrite(ctx, caller.viewing);

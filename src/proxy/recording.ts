@@ -14,8 +14,9 @@ import type { AuditIntake } from '../audit/audit-intake.ts';
 import { type AuditRule, ruleFor } from '../audit/audit-policy.ts';
 import { isKeptByDefault, maxBodyTextBytes } from '../audit/kept-content.ts';
 import { storedUser } from '../audit/stored-event.ts';
-import { mayTell, type Told, toldBy } from '../audit/written-action.ts';
+import { grantBefore, mayTell, type Told, toldBy } from '../audit/written-action.ts';
 import type { Config } from '../config/schema.ts';
+import type { Services } from '../services.ts';
 import { KeptBody } from './kept-body.ts';
 import { isRead } from './rules.ts';
 
@@ -31,6 +32,7 @@ interface Recorder {
   auditIntake: AuditIntake;
   policy: Config['audit']['policy'];
   activeRequests: ActiveRequests | undefined;
+  rbac: Services['rbac'];
   now: () => Date;
 }
 
@@ -72,6 +74,8 @@ export class Recording {
   #common: Omit<AuditEvent, 'auditID' | 'outcome' | 'requestReceivedTimestamp'>;
   /** Access by which the caller may have had the right. */
   readonly #right: Pick<AuditEvent, 'accessRequests'>;
+  /** Role of a binding before the request. */
+  readonly #grantBefore: AuditEvent['grant'];
   /** Id of the event. */
   readonly id = randomUUID();
   readonly #now: () => Date;
@@ -84,7 +88,12 @@ export class Recording {
   #replicasBefore: number | undefined;
   #facts: Pick<AuditEvent, 'changes'> & { name?: string | undefined } = {};
 
-  private constructor(ctx: Context, caller: Caller, target: Target, { auditIntake, activeRequests, now, about, rule }: Recorder & Decided) {
+  private constructor(
+    ctx: Context,
+    caller: Caller,
+    target: Target,
+    { auditIntake, activeRequests, rbac, now, about, rule }: Recorder & Decided,
+  ) {
     const { requestId, source, userAgent } = auditOrigin(ctx);
     const { identity, session, accessToken } = actorOf(caller);
     const { verb, group, resource, subresource, namespace, name } = about;
@@ -92,6 +101,7 @@ export class Recording {
     // The API server decides about a view by the rights of its target.
     const accessRequests = activeRequests?.namesFor(caller.identity.name, placeOf(about)) ?? [];
     this.#right = accessRequests.length > 0 ? { accessRequests } : {};
+    this.#grantBefore = grantBefore(about, rbac);
     this.#target = target;
     this.#delivery = rule.delivery;
     this.#about = about;
@@ -188,6 +198,7 @@ export class Recording {
       ...(this.#answerBytes > 0 && { responseBytes: this.#answerBytes }),
       outcome: code < 400 ? 'success' : 'failure',
       responseStatus: { code },
+      ...(code < 300 && this.#grantBefore && { grant: this.#grantBefore }),
       ...told,
       ...(changes && { changes }),
       ...(requestObject !== undefined && {

@@ -7,7 +7,7 @@ const change = z.object({
   to: z.number(),
 });
 
-/** Role that a new binding gives. */
+/** Role that a new binding gives, or that a changed or deleted one gave before. */
 const grant = z.object({
   role: z.string().describe('Role or ClusterRole, as `Kind/name`.'),
   subjects: z.array(z.string()).describe('First 16 subjects, as `Kind/name` or `Kind/namespace/name`.'),

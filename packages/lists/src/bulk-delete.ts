@@ -41,16 +41,16 @@ export interface Deleted {
 }
 
 /** Deletes objects of a resource. */
-export interface Deleter {
-  delete(deletion: Deletion, caller: Caller, signal: AbortSignal): Promise<Deleted>;
+export interface Deleter<Result extends Deleted = Deleted> {
+  delete(deletion: Deletion, caller: Caller, signal: AbortSignal): Promise<Result>;
   /** Resolves when the deletions so far are in effect. Default: they are in effect at once. */
   settled?(signal: AbortSignal): Promise<void>;
 }
 
-export interface BulkDeleterOptions<Row> {
+export interface BulkDeleterOptions<Row, Result extends Deleted = Deleted> {
   type: ResourceType;
   access: AccessReviews;
-  deleter: Deleter;
+  deleter: Deleter<Result>;
   properties: Pick<ListProperties<Row>, 'selectable'>;
   /** Returns all objects as they are at that moment. @throws StatusError 503 while they are not known */
   rows: (signal: AbortSignal) => Promise<Iterable<Row>>;
@@ -82,10 +82,10 @@ interface Target {
 }
 
 /** Deletes named or selected objects one by one. A failure of one object does not stop the others. */
-export class BulkDeleter<Row extends ListRow> {
-  readonly #options: BulkDeleterOptions<Row>;
+export class BulkDeleter<Row extends ListRow, Result extends Deleted = Deleted> {
+  readonly #options: BulkDeleterOptions<Row, Result>;
 
-  constructor(options: BulkDeleterOptions<Row>) {
+  constructor(options: BulkDeleterOptions<Row, Result>) {
     this.#options = options;
   }
 
@@ -99,7 +99,7 @@ export class BulkDeleter<Row extends ListRow> {
   async delete(
     deletion: BulkDeletion,
     caller: Caller,
-    onDeleted: (object: { name: string; uid: string }) => void,
+    onDeleted: (object: { name: string } & Result) => void,
     { signal, leftMs }: Asking,
   ): Promise<BulkItem[]> {
     const { deleter, access, type, atOnce = defaultAtOnce } = this.#options;
@@ -115,7 +115,7 @@ export class BulkDeleter<Row extends ListRow> {
           throw error;
         });
       const deleted = await deleter.delete({ name, preconditions: { uid }, isDryRun: deletion.isDryRun, asCaller }, caller, signal);
-      if (!deletion.isDryRun) onDeleted({ name, uid: deleted.uid });
+      if (!deletion.isDryRun) onDeleted({ name, ...deleted });
       return { name, status: 'Success', code: 204 };
     };
     const items = await mapLimit(atOnce, targets, async (target) => {
@@ -133,7 +133,7 @@ export class BulkDeleter<Row extends ListRow> {
   /** Deletes what an operation requests. @throws as `delete` does */
   async requested(
     { ctx, caller, query, body, signal }: BulkRequest,
-    onDeleted: (object: { name: string; uid: string }) => void,
+    onDeleted: (object: { name: string } & Result) => void,
   ): Promise<BulkItem[]> {
     const deletion = { ...selectionOf(query, body), isDryRun: query.dryRun !== undefined };
     const items = await this.delete(deletion, caller, onDeleted, { signal, leftMs: ctx.state.leftMs() });

@@ -6,7 +6,7 @@ import type { KubernetesObject, ResourceType } from '@atrium/kubernetes/resource
 import { WatchCache } from '@atrium/kubernetes/watch/watch-cache.ts';
 import { notFound } from '@atrium/objects/status.ts';
 import type { Logger } from 'pino';
-import { BulkDeleter, type BulkDeleterOptions } from './bulk-delete.ts';
+import { BulkDeleter, type BulkDeleterOptions, type Deleted } from './bulk-delete.ts';
 import { Lister, type ListerOptions } from './lister.ts';
 import type { LiveRow } from './live-list.ts';
 import { LiveLists } from './live-list-answer.ts';
@@ -52,7 +52,9 @@ export interface Collection<Row extends ListRow> {
   get(name: string, signal: AbortSignal): Promise<Row>;
   /** Returns all rows. @throws StatusError 503 */
   rows(signal: AbortSignal): Promise<Iterable<Row>>;
-  bulkDeleter(options: Pick<BulkDeleterOptions<Row>, 'deleter' | 'uidOf' | 'atOnce'>): BulkDeleter<Row>;
+  bulkDeleter<Result extends Deleted>(
+    options: Pick<BulkDeleterOptions<Row, Result>, 'deleter' | 'uidOf' | 'atOnce'>,
+  ): BulkDeleter<Row, Result>;
   start(): void;
   stop(): Promise<void>;
 }

@@ -102,14 +102,50 @@ describe('the events of a user', () => {
     ]);
   });
 
+  it('have the end of each binding that named the user, with the role', async () => {
+    const userBinding = (name: string) => ({
+      metadata: { name },
+      spec: { subjects: [{ kind: 'User', name: alice }], roleRef: 'view', scope: 'namespace', constraint: [{ namespace: 'shop' }] },
+    });
+    const kept = '/api/kubernetes/apis/auth.platform.io/v1/userbindings';
+    const own = '/auth/v2/userbindings';
+    for (const name of ['one', 'two']) await send('admin', 'POST', own, userBinding(name));
+    await eventually(
+      async () => JSON.stringify((await server.kubernetes.call('GET', '/apis/rbac.authorization.k8s.io/v1/rolebindings')).body),
+      (text) => ['alice-view', 'one', 'two'].every((name) => text.includes(`"auth.platform.io/userbinding":"${name}"`)),
+    );
+    const seenBefore = (await seen('admin')).length;
+
+    await send('admin', 'DELETE', `${rbac}/of-alice`);
+    await send('admin', 'DELETE', `${rbac}/of-bob`);
+    await send('admin', 'DELETE', `${own}/one`);
+    await send('admin', 'DELETE', own, { names: ['two'] });
+    await send('admin', 'DELETE', `${kept}/alice-view`);
+    const { items } = await eventually(
+      () => list('admin'),
+      (found) => found.items.length === seenBefore + 4,
+    );
+    expect(items.slice(0, 4).map(told).toReversed()).to.deep.equal([
+      'admin delete rolebindings',
+      'admin UserBindingDeleted',
+      'admin UserBindingDeleted',
+      'admin delete userbindings',
+    ]);
+    const [role, subjects] = ['ClusterRole/view', ['User/alice']];
+    expect(items.slice(0, 4).map(({ grant }) => grant)).to.deep.equal([
+      ...Array.from({ length: 3 }, () => ({ role, subjects, namespaces: ['shop'] })),
+      { role, subjects },
+    ]);
+  });
+
   it('have another condition, counts, a file and a live list', async () => {
     expect(await seen('admin', `?user=${alice}&actor=alice&from=2026-01-01T00:00:00Z`)).to.deep.equal([
       'alice AccessRequested',
       'alice delete pods',
     ]);
     const counts = auditCounts.parse(await (await get('admin', `/counts?by=verb&user=${alice}`)).json());
-    expect(counts).to.deep.include({ scope: 'All', total: 9 });
-    expect((await (await get('admin', `/export?user=${alice}`)).text()).trimEnd().split('\n')).to.have.lengthOf(9);
+    expect(counts).to.deep.include({ scope: 'All', total: 15 });
+    expect((await (await get('admin', `/export?user=${alice}`)).text()).trimEnd().split('\n')).to.have.lengthOf(15);
 
     const { metadata } = await list('admin');
     const headers = { accept: 'text/event-stream' };

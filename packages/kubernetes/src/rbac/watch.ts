@@ -143,6 +143,12 @@ export class RbacWatch {
     return this.#index.of(subject);
   }
 
+  /** Returns a binding, as it was last seen. @param namespace '' for a ClusterRoleBinding */
+  binding(namespace: string, name: string): RoleBinding | undefined {
+    const [local, clusterWide] = this.#bindings;
+    return namespace === '' ? clusterWide?.get(name) : local?.get(`${namespace}/${name}`);
+  }
+
   /** Returns all ClusterRoleBindings and RoleBindings. */
   *allBindings(): IterableIterator<RoleBinding> {
     for (const cache of this.#bindings) yield* cache.values();
