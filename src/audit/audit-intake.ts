@@ -10,8 +10,6 @@ import { stubOf, wellFormed } from './storable-event.ts';
 
 /** Events in one batch. */
 const batchSize = 500;
-/** Time in which events gather for a batch. A request and a transaction for each event would cost more than the event. */
-const gatherMs = 20;
 /** Events that wait in memory for the store: about 10 MB. */
 const maxWaiting = 10_000;
 const retryMs = 1_000;
@@ -193,7 +191,7 @@ export class AuditIntake {
 
   async #deliver(): Promise<void> {
     let size = batchSize;
-    while (await this.#gathered(size)) {
+    while (!this.#stopped.signal.aborted && this.#refill()) {
       const batch = this.#waiting.slice(0, size);
       try {
         await this.#append(batch.map(({ event }) => event));
@@ -216,21 +214,9 @@ export class AuditIntake {
         // An outage is logged once, not at each attempt.
         if (this.#failure === undefined) this.#log.warn({ err: error, waiting: this.#waiting.length }, 'audit store is not available');
         this.#failure = failureReason(error);
-        await this.#pause(retryMs);
+        await sleep(retryMs, undefined, { signal: this.#stopped.signal }).catch(() => undefined);
       }
     }
-  }
-
-  /** Waits for a batch. Returns whether there are events, and the intake goes on. */
-  async #gathered(size: number): Promise<boolean> {
-    if (this.#stopped.signal.aborted || !this.#refill()) return false;
-    if (this.#waiting.length < size) await this.#pause(gatherMs);
-    return !this.#stopped.signal.aborted;
-  }
-
-  /** Waits, unless the intake stops. */
-  async #pause(ms: number): Promise<void> {
-    await sleep(ms, undefined, { signal: this.#stopped.signal }).catch(() => undefined);
   }
 
   /** Hands events to the store. A single one that is refused goes without its details. @throws what the store throws */
