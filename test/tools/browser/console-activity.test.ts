@@ -255,6 +255,8 @@ describe('the sentences of the page Activity', () => {
     expect(given.status).to.equal(201);
     await events().getByText('admin@example.com gave nobody@example.com the role edit in shop until Jan 12, 2035').waitFor();
     await page.goto(`${demo.url}/activity`);
+    expect((await send('admin', 'DELETE', `/apis/${group}/v1/namespaces/shop/rolebindings/testers`)).status).to.equal(200);
+    await events().getByText('admin@example.com took the role view from testers by deleting RoleBinding testers in shop').waitFor();
   });
 
   it('shows who did the most, and whether that was a program', async () => {

@@ -32,9 +32,10 @@ function Done({ event, kinds, isAtObject = false }: SentenceProps) {
   if (told !== undefined)
     return textWith(`activity.service.${told}`, { who, what, shell: <Shell of={event} kinds={kinds} />, ...wordsOf(event) });
   const done = toldAction(event);
-  if (done === 'grant' && event.grant) {
+  const gift = done === 'grant' ? 'grant' : verb === 'delete' && hadEffect(event) ? 'revoke' : undefined;
+  if (gift !== undefined && event.grant) {
     const { subjects } = event.grant;
-    return textWith('activity.grant', {
+    return textWith(`activity.${gift}`, {
       who,
       what,
       role: <Granted of={event.grant} />,
