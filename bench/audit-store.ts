@@ -6,8 +6,8 @@
  * a quarter of the time, so that they are measured in the last tenth of the events, and the rate in the others. Each time of a question has
  * the processor time of this process beside it, which includes SQLite and excludes PostgreSQL.
  *
- * The third number is that of the events that are appended: PostgreSQL copies them for the others, whose chain is wrong. A store that opens
- * makes their index.
+ * The third number is that of the events that are appended: the database copies them for the others, whose chain is wrong. A store that
+ * opens makes their index.
  *
  * node bench/audit-store.ts [events] [sqlite|postgres] [appended]
  */
@@ -16,6 +16,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { AuditEvent } from '@atrium/audit-store/event.ts';
 import { PostgresStore } from '@atrium/audit-store/postgres-store.ts';
@@ -168,8 +169,8 @@ async function ask(store: AuditStore): Promise<void> {
   console.log(`p95 of the slowest pairs of ${slow.length}, load ${loadavg()[0]?.toFixed(1)}:\n${rows.join('\n')}`);
 }
 
-/** Copies the appended events until there are all, with ids of their own and later times. */
-async function copyEvents(postgres: Postgres): Promise<void> {
+/** Copies the appended events until there are all, with ids of their own and later times. @param newID expression of a random text */
+async function copyEvents(execute: (statement: string) => unknown, newID: string): Promise<void> {
   const own = [
     'cluster',
     'actor',
@@ -185,10 +186,9 @@ async function copyEvents(postgres: Postgres): Promise<void> {
     'session',
   ];
   for (let from = appended; from < count; from += appended)
-    await postgres.execute(
-      'test1',
+    await execute(
       `insert into events (sequence, id, time, ${own.join(', ')}, request_id, rest, hash)
-       select sequence + ${from}, gen_random_uuid()::text, time + ${from}::bigint * 86, ${own.join(', ')}, gen_random_uuid()::text, rest, hash
+       select sequence + ${from}, ${newID}, time + ${from * 86}, ${own.join(', ')}, ${newID}, rest, hash
        from events where sequence <= ${Math.min(appended, count - from)} order by sequence`,
     );
 }
@@ -197,8 +197,14 @@ const runs: Record<string, () => Promise<void>> = {
   async sqlite() {
     const folder = await mkdtemp(join(tmpdir(), 'atrium-audit-bench-'));
     const file = join(folder, 'audit.db');
+    const filled = await SqliteStore.open(file);
+    await fill(filled);
+    await filled.stop();
+    const database = new DatabaseSync(file);
+    await copyEvents((statement) => database.exec(statement), 'lower(hex(randomblob(16)))');
+    database.close();
     const store = await SqliteStore.open(file);
-    await fill(store);
+    while ((await store.indexing()).left > 0) await sleep(1_000);
     await ask(store);
     await store.stop();
     console.log(`on disk: ${Math.round((await stat(file)).size / count)} bytes an event`);
@@ -211,7 +217,7 @@ const runs: Record<string, () => Promise<void>> = {
     const empty = await postgres.bytesOf('test1');
     await fill(filled);
     await filled.stop();
-    await copyEvents(postgres);
+    await copyEvents((statement) => postgres.execute('test1', statement), 'gen_random_uuid()::text');
     const store = await PostgresStore.open({ connectionString }, console.error);
     while ((await store.indexing()).left > 0) await sleep(1_000);
     await ask(store);
