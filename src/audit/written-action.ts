@@ -95,7 +95,7 @@ export const mayTell = (about: About): boolean =>
  *
  * @param bindings those of the cluster, as they were last seen
  */
-export function grantBefore(about: About, bindings: Bindings): AuditEvent['grant'] {
+export function grantBefore(about: About, bindings: Bindings): Grant | undefined {
   const { verb, subresource, name, namespace = '' } = about;
   if (!['delete', 'patch', 'update'].includes(verb) || subresource !== '' || name === '') return undefined;
   const resource = resourceOf(about);
@@ -104,11 +104,13 @@ export function grantBefore(about: About, bindings: Bindings): AuditEvent['grant
   return found && grantOfAll([found]);
 }
 
+type Grant = NonNullable<AuditEvent['grant']>;
+
 /** Bindings of the cluster. */
 type Bindings = Pick<RbacWatch, 'allBindings' | 'binding'>;
 
 /** Returns the role of bindings that give one role to the same subjects, each in another namespace. */
-function grantOfAll(bindings: readonly RoleBinding[]): AuditEvent['grant'] {
+function grantOfAll(bindings: readonly RoleBinding[]): Grant | undefined {
   const [first] = bindings;
   if (first === undefined) return undefined;
   const namespaces = first.userBinding === undefined ? [] : bindings.flatMap(({ namespace }) => namespace || []).slice(0, maxSubjects);
@@ -161,13 +163,34 @@ const userBinding = z.object({
   }),
 });
 
+const subjectText = ({ kind, name, namespace }: z.output<typeof subject>): string =>
+  [kind, ...(namespace ? [namespace] : []), name].join('/');
+
+const changedSubjects = z.object({ subjects: z.array(subject).optional(), spec: z.object({ subjects: z.array(subject) }).optional() });
+
+/** Returns the subjects that the body of a change of a binding names. */
+function subjectsIn(mediaType: string, body: unknown): string[] {
+  if (mediaType !== jsonPatchType) {
+    const { subjects, spec } = changedSubjects.safeParse(body).data ?? {};
+    return (subjects ?? spec?.subjects ?? []).map(subjectText);
+  }
+  const values = fieldsOf(mediaType, body).flatMap(({ value }) => value);
+  return values.flatMap((value) => subject.safeParse(value).data ?? []).map(subjectText);
+}
+
+/** Returns the role of a binding with the subjects that a change names: first those that it adds, then those that it may take. */
+export function grantAfter(before: Grant, mediaType: string, body: unknown): Grant {
+  const named = subjectsIn(mediaType, body);
+  const added = named.filter((one) => !before.subjects.includes(one));
+  const missing = before.subjects.filter((one) => !named.includes(one));
+  return { ...before, subjects: [...new Set([...added, ...missing, ...before.subjects])].slice(0, maxSubjects) };
+}
+
 function grantIn(body: unknown): Told {
   const [rbac, own] = [roleBinding.safeParse(body).data, userBinding.safeParse(body).data?.spec];
   const role = rbac ? `${rbac.roleRef.kind}/${rbac.roleRef.name}` : own && `ClusterRole/${own.roleRef}`;
   if (role === undefined) return { action: 'grant' };
-  const subjects = (rbac?.subjects ?? own?.subjects ?? [])
-    .slice(0, maxSubjects)
-    .map(({ kind, name, namespace }) => [kind, ...(namespace ? [namespace] : []), name].join('/'));
+  const subjects = (rbac?.subjects ?? own?.subjects ?? []).slice(0, maxSubjects).map(subjectText);
   const namespaces = own?.constraint.flatMap(({ namespace }) => namespace ?? []).slice(0, maxSubjects) ?? [];
   return {
     action: 'grant',

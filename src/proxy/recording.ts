@@ -14,7 +14,7 @@ import type { AuditIntake } from '../audit/audit-intake.ts';
 import { type AuditRule, ruleFor } from '../audit/audit-policy.ts';
 import { isKeptByDefault, maxBodyTextBytes } from '../audit/kept-content.ts';
 import { storedUser } from '../audit/stored-event.ts';
-import { grantBefore, mayTell, type Told, toldBy } from '../audit/written-action.ts';
+import { grantAfter, grantBefore, mayTell, type Told, toldBy } from '../audit/written-action.ts';
 import type { Config } from '../config/schema.ts';
 import type { Services } from '../services.ts';
 import { KeptBody } from './kept-body.ts';
@@ -198,7 +198,7 @@ export class Recording {
       ...(this.#answerBytes > 0 && { responseBytes: this.#answerBytes }),
       outcome: code < 400 ? 'success' : 'failure',
       responseStatus: { code },
-      ...(code < 300 && this.#grantBefore && { grant: this.#grantBefore }),
+      ...(code < 300 && this.#grantBefore && { grant: grantAfter(this.#grantBefore, this.#mediaType, this.#body?.content) }),
       ...told,
       ...(changes && { changes }),
       ...(requestObject !== undefined && {

@@ -48,6 +48,17 @@ describe('the events of a user', () => {
     expect(answer.status, await answer.text()).to.be.below(300);
   };
 
+  const patch = async (path: string, type: string, body: object) => {
+    const answer = await server.request(path, { method: 'PATCH', as: 'admin', headers: { 'content-type': type }, body });
+    expect(answer.status, await answer.text()).to.equal(200);
+  };
+  /** Waits until the service has seen whether alice has a role in the namespace `lab`. */
+  const untilBound = (isBound: boolean) =>
+    eventually(
+      async () => (await server.request('/auth/v1/namespaces?verb=get&resource=pods', { as: 'alice' })).text(),
+      (text) => text.includes('"lab"') === isBound,
+    );
+
   before(async () => {
     await server.kubernetes.apply(aNamespace('shop'));
     await applyKnown(server, ...['alice', 'bob'].map((name) => aUser(`${name}@example.com`, { subjectName: name })));
@@ -102,6 +113,34 @@ describe('the events of a user', () => {
     ]);
   });
 
+  it('have changes of a binding by which the user comes and goes', async () => {
+    const ofRole = { roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' } };
+    const [bob, ofAlice] = ['bob', 'alice'].map((name) => ({ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name }));
+    const inLab = rbac.replace('/shop/', '/lab/');
+    const path = `${inLab}/changed`;
+    const grants = async (count: number) => {
+      const { items } = await eventually(
+        () => list('admin', `?user=${alice}&resource=rolebindings&name=changed`),
+        (found) => found.items.length === count,
+      );
+      return items.map(({ verb, grant }) => [verb, ...(grant?.subjects ?? [])]);
+    };
+    await server.kubernetes.apply(aNamespace('lab'));
+    await send('admin', 'POST', inLab, { metadata: { name: 'changed' }, ...ofRole, subjects: [bob] });
+    expect(await grants(0)).to.deep.equal([]);
+    await send('admin', 'PUT', path, { metadata: { name: 'changed' }, ...ofRole, subjects: [bob, ofAlice] });
+    expect(await grants(1)).to.deep.equal([['update', 'User/alice', 'User/bob']]);
+    await untilBound(true);
+    await patch(path, 'application/merge-patch+json', { subjects: [bob] });
+    expect((await grants(2))[0]).to.deep.equal(['patch', 'User/alice', 'User/bob']);
+    await untilBound(false);
+    await patch(path, 'application/json-patch+json', [{ op: 'add', path: '/subjects/-', value: ofAlice }]);
+    expect((await grants(3))[0]).to.deep.equal(['patch', 'User/alice', 'User/bob']);
+    await untilBound(true);
+    expect((await server.request(path, { method: 'DELETE', as: 'admin' })).status).to.equal(200);
+    expect(await grants(4)).to.have.length(4);
+  });
+
   it('have the end of each binding that named the user, with the role', async () => {
     const userBinding = (name: string) => ({
       metadata: { name },
@@ -144,8 +183,8 @@ describe('the events of a user', () => {
       'alice delete pods',
     ]);
     const counts = auditCounts.parse(await (await get('admin', `/counts?by=verb&user=${alice}`)).json());
-    expect(counts).to.deep.include({ scope: 'All', total: 15 });
-    expect((await (await get('admin', `/export?user=${alice}`)).text()).trimEnd().split('\n')).to.have.lengthOf(15);
+    expect(counts).to.deep.include({ scope: 'All', total: 19 });
+    expect((await (await get('admin', `/export?user=${alice}`)).text()).trimEnd().split('\n')).to.have.lengthOf(19);
 
     const { metadata } = await list('admin');
     const headers = { accept: 'text/event-stream' };
