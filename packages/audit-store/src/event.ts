@@ -7,10 +7,12 @@ const change = z.object({
   to: z.number(),
 });
 
-/** Role that a new binding gives, or that a changed or deleted one gave before. */
+/** Role of a new, changed or deleted binding. */
 const grant = z.object({
   role: z.string().describe('Role or ClusterRole, as `Kind/name`.'),
-  subjects: z.array(z.string()).describe('First 16 subjects, as `Kind/name` or `Kind/namespace/name`.'),
+  subjects: z
+    .array(z.string())
+    .describe('First 16 subjects, of a changed binding also those before, as `Kind/name` or `Kind/namespace/name`.'),
   namespaces: z.array(z.string()).optional().describe('First 16 namespaces of a UserBinding that names namespaces.'),
   until: z.string().optional().describe('End of the role, RFC 3339.'),
 });

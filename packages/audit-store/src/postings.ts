@@ -86,7 +86,7 @@ export function addBits(bits: Uint8Array, added: Uint8Array, offset = 0): void {
 }
 
 /** Returns a copy of bits in numbers of 32, which are compared at once. */
-function wordsOf(bits: Uint8Array): Uint32Array {
+function uint32Of(bits: Uint8Array): Uint32Array {
   const words = new Uint32Array(Math.ceil(bits.length / 4));
   new Uint8Array(words.buffer).set(bits);
   return words;
@@ -94,8 +94,8 @@ function wordsOf(bits: Uint8Array): Uint32Array {
 
 /** Returns the bits that all have. */
 export function commonBits([first = new Uint8Array(), ...others]: readonly Uint8Array[]): Uint8Array {
-  const common = wordsOf(first);
-  for (const words of others.map(wordsOf))
+  const common = uint32Of(first);
+  for (const words of others.map(uint32Of))
     for (let index = 0; index < common.length; index += 1) common[index] = (common[index] ?? 0) & (words[index] ?? 0);
   return new Uint8Array(common.buffer, 0, first.length);
 }
@@ -103,7 +103,7 @@ export function commonBits([first = new Uint8Array(), ...others]: readonly Uint8
 /** Returns the places of the bits that are set in a range, at most a number of them. */
 export function placesIn(bits: Uint8Array, { from = 0, to = bits.length * 8, atMost = Number.POSITIVE_INFINITY } = {}): number[] {
   const places: number[] = [];
-  const words = wordsOf(bits);
+  const words = uint32Of(bits);
   for (let index = from >> 5; index < words.length && index * 32 < to; index += 1) {
     // Most words of a rare value are empty.
     if (words[index] === 0) continue;
