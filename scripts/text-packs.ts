@@ -25,8 +25,8 @@ type Pack = keyof typeof entries;
 
 /** Packs of modules that lead to pages, or to parts with the texts of another pack. */
 const endsAtOthers: readonly Pack[] = ['first', 'overlays', 'overview'];
-/** Packs whose modules load the page of an object, and its pack, later. */
-const endsAtLater: readonly Pack[] = ['cluster'];
+/** Packs whose modules load parts with another pack later: the page of an object, and the timeline of a user. */
+const endsAtLater: readonly Pack[] = ['cluster', 'people'];
 type Words = Readonly<Record<string, string>>;
 
 const names = Object.keys(entries) as Pack[];

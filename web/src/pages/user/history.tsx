@@ -5,18 +5,18 @@ import { getList } from '../../api/objects';
 import { useFeatures } from '../../api/version';
 import { viewed } from '../../api/view';
 import { Guarded } from '../../app/guarded';
-import { t, tOf } from '../../text/text';
+import { loadTexts, t, tOf } from '../../text/text';
 import { Ago } from '../../ui/age';
 import { Icon } from '../../ui/icon';
 import { Loaded } from '../../ui/loaded';
 import { PlainTable } from '../../ui/plain-table';
 import { Empty, FirstOnly } from '../../ui/state';
 import { ActivityLink } from '../activity/activity-link';
-import { Timeline, timelineRight } from './timeline';
 
 /** Events about cluster-scoped objects are stored in this namespace. */
 const namespace = 'default';
 const historyRight = { verb: 'list', group: '', resource: 'events', namespace };
+const timelineRight = { verb: 'list', resource: 'audits' };
 
 /** Rights that the history asks for. */
 export const historyRights = [historyRight, timelineRight];
@@ -55,10 +55,16 @@ export function History({ user, isSelf }: { user: Schemas['User']; isSelf: boole
         <ActivityLink of={{ kind: 'users.auth.platform.io', name, since: 'all' }}>{t('activity.aboutUser')}</ActivityLink>
       </div>
       <Guarded right={timelineRight} isSelf={isSelf}>
-        <Timeline user={name} />
+        <TimelinePlace user={name} />
       </Guarded>
     </>
   );
+}
+
+/** Loads the timeline with its texts, which the other pages of users do without. */
+function TimelinePlace({ user }: { user: string }) {
+  const load = useLoad('part/timeline', async () => (await Promise.all([import('../activity/timeline'), loadTexts('activity')]))[0]);
+  return <Loaded load={load}>{({ Timeline }) => <Timeline user={user} />}</Loaded>;
 }
 
 function ClusterEvents({ user: { metadata } }: { user: Schemas['User'] }) {

@@ -6,11 +6,9 @@ import { usePoll } from '../../api/poll';
 import { t } from '../../text/text';
 import { Loaded } from '../../ui/loaded';
 import { Empty } from '../../ui/state';
-import { EventTable } from '../activity/event-table';
-import { Older } from '../activity/older';
-import { OwnOnly } from '../activity/own-only';
-
-export const timelineRight = { verb: 'list', resource: 'audits' };
+import { EventTable } from './event-table';
+import { Older } from './older';
+import { OwnOnly } from './own-only';
 
 const limit = 100;
 const everyMs = 10_000;
