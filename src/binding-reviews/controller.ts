@@ -80,9 +80,9 @@ class ReviewTerm implements Term, Source {
     const reviewed = await reviewedBindings(this.#context, row);
     const unanswered = reviewed.filter(({ answer }) => answer === undefined);
     const isOver = this.#now() >= Date.parse(row.status.dueAt ?? '');
-    // A round of which nobody was told ends nothing.
-    const isEnding = isOver && reviewed.length <= maxAnswers && (row.status.reminders ?? 0) > 0;
-    const due = isEnding ? unanswered.filter(({ binding }) => this.#endableOwner(row, binding) !== undefined) : [];
+    // A round of which nobody was told ends nothing. After its end, owners are no longer asked about what changes.
+    const isEnding = isOver && row.status.phase === 'Open' && reviewed.length <= maxAnswers && (row.status.reminders ?? 0) > 0;
+    const due = isEnding ? unanswered.filter((one) => !one.isChanged && this.#endableOwner(row, one.binding) !== undefined) : [];
     if (due.length > 0) return this.#end(row, due, signal);
     const attempted = row.status.reminderAttempts ?? 0;
     const reminderAttempts = isOver ? attempted : remindersDue(row, this.#now());
@@ -122,7 +122,7 @@ class ReviewTerm implements Term, Source {
     for (const { binding } of due) {
       const owner = this.#endableOwner(row, binding);
       if (owner === undefined) continue;
-      const options = { preconditions: { uid: owner.uid }, signal };
+      const options = { preconditions: { uid: owner.uid, resourceVersion: owner.resourceVersion }, signal };
       const isDeleted = await new ServiceResource(services.client, userBindingKind).remove(owner.name, options);
       if (isDeleted)
         services.audit.record({ audit: 'BindingReviewed', outcome: 'success', target, reason: 'Unanswered', binding: nameOf(binding) });
@@ -131,9 +131,11 @@ class ReviewTerm implements Term, Source {
   }
 
   /** Returns the UserBinding of a binding, if the review may end it. */
-  #endableOwner(row: ReviewRow, { userBinding }: Reviewed['binding']): UserBindingRow | undefined {
+  #endableOwner(row: ReviewRow, binding: Reviewed['binding']): UserBindingRow | undefined {
+    const { userBinding } = binding;
     const owner = userBinding === undefined ? undefined : this.#context.userBindings?.cache.get(userBinding);
-    return row.spec?.unanswered === 'End' && owner !== undefined && isEndable(row, owner) ? owner : undefined;
+    const isOld = Date.parse(binding.creationTimestamp ?? '') <= Date.parse(row.status.openedAt ?? '');
+    return row.spec?.unanswered === 'End' && owner !== undefined && isOld && isEndable(row, owner) ? owner : undefined;
   }
 
   #now(): number {

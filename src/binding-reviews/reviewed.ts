@@ -19,6 +19,8 @@ export interface Reviewed {
   readonly version: string;
   /** Undefined without an answer about this version. */
   readonly answer: Answer | undefined;
+  /** True if an owner kept the binding in this round, before it changed. */
+  readonly isChanged: boolean;
 }
 
 /** Returns the digest of what an answer is about: the binding or its UserBinding, its role and its subjects. */
@@ -38,8 +40,10 @@ export async function reviewedBindings(context: ReviewContext, { spec, place, st
   for (const binding of standingIn(context, place)) {
     if (isEnding(context, binding)) continue;
     const version = versionOf(context, binding);
-    const answer = answered.get(binding.name);
-    found.push({ binding, version, answer: answer?.version === version && answer.decision === 'Kept' ? answer : undefined });
+    const given = answered.get(binding.name);
+    const answer = given?.decision === 'Kept' ? given : undefined;
+    const isChanged = answer !== undefined && answer.version !== version;
+    found.push({ binding, version, answer: isChanged ? undefined : answer, isChanged });
     const turn = slices.end();
     if (turn !== undefined) await turn;
   }

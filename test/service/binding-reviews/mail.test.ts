@@ -79,6 +79,7 @@ describe('mail about a review of bindings', () => {
     await server.kubernetes.apply(
       aUserBinding('only-shop', ofShop),
       aUserBinding('shop-and-vault', { ...ofShop, constraint: [{ namespace: 'shop' }, { namespace: 'vault' }] }),
+      aUserBinding('in-effect-later', { ...ofShop, notBefore: new Date(Date.now() + 50_000_000).toISOString() }),
     );
     await eventually(
       () => reviews.bindings('shop', 'alice'),
@@ -94,6 +95,12 @@ describe('mail about a review of bindings', () => {
     await reviews.touch('ending', 'half');
     await reviews.until('ending', ({ status }) => status?.reminders === 2);
     await server.kubernetes.apply(aUserBinding('late', { ...ofShop, roleRef: 'edit' }));
+    // The controller of UserBindings does not see that the clock has jumped.
+    await change('in-effect-later', { subjects: [{ kind: 'User', name: 'omar' }] });
+    await eventually(
+      () => reviews.bindings('shop', 'alice'),
+      (items) => ['late', 'in-effect-later'].every((name) => items.some(({ binding }) => binding.userBinding === name)),
+    );
     ahead += 60_000_000;
     await reviews.touch('ending', 'over');
     const over = await reviews.until('ending', ({ status }) => status?.phase === 'Overdue');
@@ -103,7 +110,7 @@ describe('mail about a review of bindings', () => {
       () => left('only-shop'),
       (status) => status === 404,
     );
-    expect([await left('shop-and-vault'), await left('late')]).to.deep.equal([200, 200]);
+    expect([await left('shop-and-vault'), await left('late'), await left('in-effect-later')]).to.deep.equal([200, 200, 200]);
     expect((await server.kubernetes.call('GET', bindingPath('readers', 'shop'))).status).to.equal(200);
     const audited = server.auditLines.map(
       (line) => JSON.parse(line) as { audit: string; target?: string; outcome: string; reason?: string },
@@ -112,4 +119,40 @@ describe('mail about a review of bindings', () => {
     expect(reminders.map(({ outcome }) => outcome)).to.deep.equal(['success', 'success']);
     expect(audited.filter(({ audit, reason }) => audit === 'BindingReviewed' && reason === 'Unanswered')).to.have.length(1);
   });
+
+  it('leaves a UserBinding that changes after an owner kept it, or that becomes standing after the round', async () => {
+    const reviews = new Reviews(server);
+    const inAMonth = new Date(Date.now() + 30 * 86_400_000).toISOString();
+    await server.kubernetes.apply(
+      aUserBinding('grown', ofShop),
+      aUserBinding('made-lasting', { ...ofShop, roleRef: 'edit', expiresAt: inAMonth }),
+    );
+    const named = (name: string) => async () =>
+      (await reviews.bindings('shop', 'alice')).find(({ binding }) => binding.userBinding === name);
+    const grown = await eventually(named('grown'), (item) => item !== undefined);
+    await reviews.begin('changing', { unanswered: 'End', answerSeconds: 100_000 });
+    const kept = { name: grown?.binding.name, version: grown?.version, decision: 'Keep' };
+    expect((await reviews.answer('changing', kept, 'alice')).status).to.equal(200);
+    ahead += 95_000_000;
+    await reviews.touch('changing', 'last');
+    await reviews.until('changing', ({ status }) => status?.reminders === 2);
+    await change('grown', { subjects: [...ofShop.subjects, { kind: 'User', name: 'omar' }] });
+    await eventually(named('grown'), (item) => item !== undefined && item.version !== grown?.version);
+    ahead += 10_000_000;
+    await reviews.touch('changing', 'over');
+    const over = await reviews.until('changing', ({ status }) => status?.phase === 'Overdue');
+    expect(await stored('grown')).to.equal(200);
+
+    await change('made-lasting', { expiresAt: null });
+    const added = await eventually(named('made-lasting'), (item) => item !== undefined);
+    await reviews.touch('changing', 'later');
+    const later = await reviews.until('changing', ({ status }) => status?.open !== over.status?.open);
+    expect([later.status?.phase, later.status?.open]).to.deep.equal(['Overdue', (over.status?.open ?? 0) + 1]);
+    expect(later.status?.answers?.map(({ name }) => name)).not.to.include(added?.binding.name);
+    expect(await stored('made-lasting')).to.equal(200);
+  });
+
+  const stored = async (name: string) => (await server.kubernetes.call('GET', `${bindingsPath}/${name}`)).status;
+  const change = (name: string, spec: object) =>
+    server.kubernetes.call('PATCH', `${bindingsPath}/${name}`, { spec }, { 'content-type': 'application/merge-patch+json' });
 });
