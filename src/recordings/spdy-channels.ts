@@ -30,8 +30,11 @@ export function spdyChannels({ reader, banner }: Options): Channels {
       // All header blocks of a direction are one compressed stream.
       const named = headers.next(body.subarray(type === types.synStream ? 10 : 4));
       if (type !== types.synStream) return;
+      const stream = body.readUInt32BE(0) & 0x7f_ff_ff_ff;
+      // A server resets the second stream with a number, and goes on with the first.
+      if (streams.has(stream)) throw new Error('the connection opens a stream twice');
       if (streams.size === maxStreams) throw new Error('the connection has too many streams');
-      streams.set(body.readUInt32BE(0) & 0x7f_ff_ff_ff, named.get('streamtype') ?? '');
+      streams.set(stream, named.get('streamtype') ?? '');
     },
     data(stream, bytes) {
       if (streams.get(stream) !== 'resize') return;
@@ -52,7 +55,10 @@ export function spdyChannels({ reader, banner }: Options): Channels {
     },
     data(stream, bytes) {
       const type = streams.get(stream);
-      if (type === 'stdout' || type === 'stderr') reader.output(type === 'stdout' ? 'out' : 'err', bytes);
+      if (type === 'error') return;
+      // Output that is not recognized must not be missing in silence.
+      if (type !== 'stdout' && type !== 'stderr') throw new Error('the output is of an unknown stream');
+      reader.output(type === 'stdout' ? 'out' : 'err', bytes);
     },
   });
   return {
@@ -141,7 +147,12 @@ class HeaderBlocks {
   }
 }
 
-/** @throws Error for a length beyond the block */
+/**
+ * Reads the headers of a block. Servers take the first of several values, and the next block from what one has behind its headers: the
+ * type of a stream would be another one for them.
+ *
+ * @throws Error for a block that is not exactly its headers, and for a header with several values
+ */
 function headersIn(block: Buffer): Map<string, string> {
   let at = 4;
   const text = () => {
@@ -152,6 +163,11 @@ function headersIn(block: Buffer): Map<string, string> {
     return value.toString('latin1');
   };
   const headers = new Map<string, string>();
-  for (let left = block.readUInt32BE(0); left > 0; left -= 1) headers.set(text().toLowerCase(), text());
+  for (let left = block.readUInt32BE(0); left > 0; left -= 1) {
+    const [name, value] = [text().toLowerCase(), text()];
+    if (headers.has(name) || value.includes('\0')) throw new Error('a header has several values');
+    headers.set(name, value);
+  }
+  if (at !== block.length) throw new Error('a block is longer than its headers');
   return headers;
 }

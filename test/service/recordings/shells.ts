@@ -78,9 +78,9 @@ function frame(first: number, payload: Buffer): Buffer {
 }
 
 const types = { synStream: 1, synReply: 2 };
-const streams = { error: 1, stdin: 3, stdout: 5, stderr: 7, resize: 9 } as const;
+export const streams = { error: 1, stdin: 3, stdout: 5, stderr: 7, resize: 9 } as const;
 
-function uint32(value: number): Buffer {
+export function uint32(value: number): Buffer {
   const bytes = Buffer.alloc(4);
   bytes.writeUInt32BE(value);
   return bytes;
@@ -124,9 +124,17 @@ export interface Client {
   closed: Promise<unknown>;
 }
 
+/** Stream that a client opens over SPDY, with its headers before they are compressed. */
+export interface Opened {
+  stream: number;
+  block: Buffer;
+}
+
 interface Shell {
   token: string;
   path: string;
+  /** Returns the streams that a client opens over SPDY in place of the usual ones. */
+  opening?: (usual: readonly Opened[]) => readonly Opened[];
 }
 
 export const connect = (protocol: Protocol, server: TestServer, shell: Shell): Promise<Client> =>
@@ -155,16 +163,15 @@ async function byWebSocket({ url }: TestServer, { token, path }: Shell): Promise
   };
 }
 
-async function bySpdy(server: TestServer, { token, path }: Shell): Promise<Client> {
+async function bySpdy(server: TestServer, { token, path, opening = (usual) => usual }: Shell): Promise<Client> {
   const headers = { 'X-Stream-Protocol-Version': 'v4.channel.k8s.io', Authorization: `Bearer ${token}`, 'Content-Length': '0' };
   const { socket, status, body } = await openUpgrade(server, headers, { method: 'POST', path, protocol: 'SPDY/3.1' });
   if (socket === undefined) throw new Error(`no connection: ${status} ${body}`);
   const closed = once(socket, 'close');
   const blocks = createDeflate({ dictionary: headerDictionary });
-  for (const [name, stream] of Object.entries(streams)) {
-    const block = await compressed(blocks, { streamtype: name });
-    socket.write(control(types.synStream, Buffer.concat([uint32(stream), uint32(0), Buffer.of(0, 0), block])));
-  }
+  const usual = Object.entries(streams).map(([name, stream]) => ({ stream, block: headerBlock(['streamtype', name]) }));
+  for (const { stream, block } of opening(usual))
+    socket.write(control(types.synStream, Buffer.concat([uint32(stream), uint32(0), Buffer.of(0, 0), await compressed(blocks, block)])));
   const seen: Buffer[] = [];
   let held = Buffer.alloc(0);
   socket.on('data', (chunk: Buffer) => {
@@ -186,14 +193,18 @@ async function bySpdy(server: TestServer, { token, path }: Shell): Promise<Clien
   };
 }
 
-/** Returns the next block of headers, as a client compresses it. */
-async function compressed(blocks: Deflate, headers: Record<string, string>): Promise<Buffer> {
-  const entries = Object.entries(headers);
+/** Returns headers as SPDY has them before they are compressed. */
+export function headerBlock(...headers: readonly (readonly [name: string, value: string])[]): Buffer {
   const text = (value: string) => Buffer.concat([uint32(value.length), Buffer.from(value)]);
+  return Buffer.concat([uint32(headers.length), ...headers.flatMap(([name, value]) => [text(name), text(value)])]);
+}
+
+/** Returns the next block of headers, as a client compresses it. */
+async function compressed(blocks: Deflate, block: Buffer): Promise<Buffer> {
   const chunks: Buffer[] = [];
   const take = (chunk: Buffer) => chunks.push(chunk);
   blocks.on('data', take);
-  blocks.write(Buffer.concat([uint32(entries.length), ...entries.flatMap(([name, value]) => [text(name), text(value)])]));
+  blocks.write(block);
   await new Promise<void>((resolve) => blocks.flush(constants.Z_SYNC_FLUSH, resolve));
   blocks.off('data', take);
   return Buffer.concat(chunks);
