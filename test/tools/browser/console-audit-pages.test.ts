@@ -49,6 +49,46 @@ describe('older events on the page Activity', () => {
   });
 });
 
+describe('the page of an event', () => {
+  const { demo, page, visitor } = loggedIn('admin', '/');
+  const fact = (name: string) => page.locator('dt', { hasText: new RegExp(`^${name}$`) }).locator('+ dd');
+
+  it('is at its time, and shows who did it by which credential, and each field', async () => {
+    const headers = { authorization: `Bearer ${demo.person('manager').token}`, 'user-agent': 'hostile <b>agent</b>' };
+    const path = '/api/kubernetes/api/v1/namespaces/shop/configmaps/of-an-event';
+    const answer = await fetch(demo.url + path, { method: 'DELETE', headers });
+    await page.goto(`${demo.url}/activity?text=of-an-event&since=all`);
+    await page.getByRole('row', { name: 'of-an-event' }).locator('td').first().getByRole('link').click();
+    await page.getByRole('heading', { name: 'Event', exact: true }).waitFor();
+
+    expect(new URL(page.url()).pathname).to.match(/^\/activity\/events\/[0-9a-f-]{36}$/);
+    expect(await fact('User').textContent()).to.equal('manager@example.com');
+    expect(await fact('Groups of the user').textContent()).to.equal('platform');
+    expect(await fact('Client').textContent()).to.include('<b>agent</b>');
+    expect(await fact('Outcome').textContent()).to.equal(answer.status === 403 ? 'Refused (403)' : 'Failed (404)');
+    expect(await fact('Request').textContent()).to.equal(answer.headers.get('x-request-id'));
+    expect(await fact('Source').textContent()).to.equal('Request through Atrium');
+    const json: unknown = JSON.parse(await page.getByRole('region', { name: 'Event as JSON' }).locator('pre').innerText());
+    expect(json).to.include({ verb: 'delete', cluster: 'local', outcome: 'failure' });
+    await expectAccessible(page);
+  });
+
+  it('leads to the events of its session', async () => {
+    await page.goto(`${demo.url}/activity?actor=admin@example.com&since=all&text=sessions`);
+    await page.getByRole('row', { name: 'logged in' }).first().locator('td').first().getByRole('link').click();
+    const id = await fact('Session').textContent();
+    await fact('Session').getByRole('link').click();
+    await page.getByRole('table', { name: 'Activity' }).getByRole('row', { name: 'logged in' }).waitFor();
+    expect(new URL(page.url()).searchParams.get('session')).to.equal(id);
+  });
+
+  it('says that an event does not exist', async () => {
+    visitor.accepted = /status of 404 /;
+    await page.goto(`${demo.url}/activity/events/none`);
+    await page.getByRole('alert').waitFor();
+  });
+});
+
 describe('addresses of the audit pages with a malformed filter', () => {
   const { demo, page, visitor } = loggedIn('admin', '/');
   const refused = (text: string) => page.getByRole('alert').getByText(text);

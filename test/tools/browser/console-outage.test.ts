@@ -15,7 +15,7 @@ const addresses: Readonly<Record<string, readonly string[]>> = {
   // The demo has no agent that proposes a change: console-proposals.test.ts opens the page.
   '/proposals/:name': [],
   '/explorer/:tab?': ['/explorer', '/explorer/simulate', '/explorer/standing'],
-  '/activity/:tab?/:id?': ['/activity', '/activity/recordings'],
+  '/activity/:tab?/:id?': ['/activity', '/activity/recordings', '/activity/events/demo-24'],
   '/events/:namespace?': ['/events/shop'],
   '/r/:group/:version/:resource': ['/r/core/v1/nodes', '/r/core/v1/serviceaccounts'],
   '/r/:group/:version/:resource/ns/:namespace': ['/r/core/v1/pods/ns/shop'],

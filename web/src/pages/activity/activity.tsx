@@ -17,6 +17,7 @@ import { Loaded } from '../../ui/loaded';
 import { Empty, Notice } from '../../ui/state';
 import type { AuditEvent } from './actions';
 import { AuditState } from './audit-state';
+import { EventPage } from './event';
 import { EventTable } from './event-table';
 import { Export } from './export';
 import { Filters } from './filters';
@@ -35,6 +36,7 @@ const periodMs = 60_000;
 const noKinds: readonly Kind[] = [];
 
 export function Page({ params: { tab, id } }: PageProps) {
+  if (tab === 'events' && id !== undefined) return <EventPage id={id} />;
   if (tab !== 'recordings') return <ActivityPage />;
   return id === undefined ? <RecordingsPage /> : <RecordingPage id={id} />;
 }

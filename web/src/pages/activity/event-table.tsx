@@ -31,10 +31,10 @@ export const EventTable = ({ label, events, kinds, isAtObject = false }: EventTa
     columns={[
       {
         title: t('history.when'),
-        cell: ({ requestReceivedTimestamp }) => (
-          <span class="when">
+        cell: ({ auditID, requestReceivedTimestamp }) => (
+          <a class="when" href={href(`/activity/events/${encodeURIComponent(auditID)}`)}>
             <Ago since={requestReceivedTimestamp} />
-          </span>
+          </a>
         ),
       },
       { title: t('history.what'), cell: (event) => <What event={event} kinds={kinds} isAtObject={isAtObject} /> },
@@ -66,7 +66,7 @@ const What = (props: Parameters<typeof Sentence>[0]) => {
 };
 
 /** Links to the access requests by which the user had a role then. */
-const AccessRequests = ({ names }: { names: readonly string[] }) => (
+export const AccessRequests = ({ names }: { names: readonly string[] }) => (
   <div class="muted small">
     {t('activity.accessRequests')}{' '}
     {names.map((name, index) => (
@@ -80,12 +80,13 @@ const AccessRequests = ({ names }: { names: readonly string[] }) => (
   </div>
 );
 
-function RequestBody({ event }: { event: AuditEvent }) {
-  const isOpen = useSignal(false);
+export function RequestBody({ event, isOpen: isOpenAtFirst = false }: { event: AuditEvent; isOpen?: boolean }) {
+  const isOpen = useSignal(isOpenAtFirst);
   const load = useLoad(isOpen.value ? 'audit/written' : undefined, () => import('./written'));
   return (
     <details
       class="told"
+      open={isOpenAtFirst}
       onToggle={({ currentTarget }) => {
         isOpen.value = currentTarget.open;
       }}
@@ -96,7 +97,7 @@ function RequestBody({ event }: { event: AuditEvent }) {
   );
 }
 
-function Outcome({ event }: { event: AuditEvent }) {
+export function Outcome({ event }: { event: AuditEvent }) {
   const { code } = event.responseStatus ?? {};
   const failure = t(code === 403 ? 'activity.refused' : 'activity.failed');
   const [tone, icon, text] =
