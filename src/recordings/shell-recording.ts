@@ -5,6 +5,7 @@ import type { UpgradeProtocol } from '@atrium/http/operation.ts';
 import type { Tap } from '@atrium/http/tunnel.ts';
 import { StatusError } from '@atrium/objects/status.ts';
 import { z } from 'zod';
+import { harmless } from './asciicast.ts';
 import type { Channels } from './channels.ts';
 import { RecordingSender, type SenderState } from './sender.ts';
 import { spdyChannels } from './spdy-channels.ts';
@@ -287,14 +288,6 @@ function sizeIn(json: string): Size | undefined {
     return undefined;
   }
 }
-
-/** Characters of JSON that a terminal obeys, or that change how a line reads. Files are printed in terminals, too. */
-const unsafe = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
-
-const harmless = (json: string): string =>
-  json.replaceAll(unsafe, (found) =>
-    Array.from({ length: found.length }, (_, at) => `\\u${found.charCodeAt(at).toString(16).padStart(4, '0')}`).join(''),
-  );
 
 /** Bytes that are no UTF-8 become U+FFFD, as in a terminal. */
 const newDecoder = () => new TextDecoder('utf-8', { ignoreBOM: true });

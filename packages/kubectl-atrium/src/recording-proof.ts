@@ -35,7 +35,7 @@ interface Told {
   attempt?: Event;
 }
 
-type State = 'verified' | 'changed' | 'unended' | 'unproven' | 'deleted' | 'expired';
+type State = 'verified' | 'changed' | 'unended' | 'unproven' | 'deleted' | 'expired' | 'gone';
 
 const titles: Readonly<Record<State, string>> = {
   verified: 'unchanged',
@@ -44,17 +44,26 @@ const titles: Readonly<Record<State, string>> = {
   unproven: 'without an event of their end',
   deleted: 'deleted',
   expired: 'removed by the retention',
+  gone: 'removed during the check',
 };
+
+/** Result of a check, and what the command prints about it. */
+interface Checked {
+  state: State;
+  said?: string;
+}
 
 /** Recordings of a service, and what its events tell of them. */
 export class RecordingProof {
   readonly #session: Session;
   readonly #stored: ReadonlyMap<string, Recording>;
   readonly #told = new Map<string, Told>();
+  /** Recordings after the events were read, once they are needed. */
+  #later: Promise<ReadonlyMap<string, Recording>> | undefined;
 
   private constructor(session: Session, stored: readonly Recording[]) {
     this.#session = session;
-    this.#stored = new Map(stored.map((recording) => [recording.id, recording]));
+    this.#stored = byID(stored);
   }
 
   /** Lists the recordings. Events are read after it: each recording that has ended has its event then. @throws CommandError */
@@ -84,7 +93,7 @@ export class RecordingProof {
   /** Reads the recordings, and prints those that are not proven. Returns the number of those that contradict their events. */
   async verify(): Promise<number> {
     const { terminal } = this.#session;
-    const counts: Record<State, number> = { verified: 0, changed: 0, unended: 0, unproven: 0, deleted: 0, expired: 0 };
+    const counts: Record<State, number> = { verified: 0, changed: 0, unended: 0, unproven: 0, deleted: 0, expired: 0, gone: 0 };
     for (const id of new Set([...this.#told.keys(), ...this.#stored.keys()])) {
       const { state, said } = await this.#check(id);
       counts[state] += 1;
@@ -95,12 +104,16 @@ export class RecordingProof {
     return counts.changed;
   }
 
-  async #check(id: string): Promise<{ state: State; said?: string }> {
+  async #check(id: string): Promise<Checked> {
     const { shell, end, removal, attempt } = this.#told.get(id) ?? {};
-    const stored = this.#stored.get(id);
-    if (removal !== undefined && stored !== undefined) return { state: 'changed', said: `is there, although it was ${removedBy(removal)}` };
-    if (removal?.event === 'RecordingExpired') return { state: 'expired' };
-    if (removal !== undefined) return { state: 'deleted', said: `was ${removedBy(removal)}` };
+    const listed = this.#stored.get(id);
+    if (removal !== undefined) {
+      // The list is older than the events.
+      const isThere = listed !== undefined && (await this.#digestOf(id)) !== undefined;
+      if (isThere) return { state: 'changed', said: `is there, although it was ${removedBy(removal)}` };
+      return removal.event === 'RecordingExpired' ? { state: 'expired' } : { state: 'deleted', said: `was ${removedBy(removal)}` };
+    }
+    const stored = listed ?? (end && (await this.#storedLater(id)));
     if (stored === undefined && attempt !== undefined)
       return {
         state: 'deleted',
@@ -116,11 +129,25 @@ export class RecordingProof {
       return stored.endedAt === undefined && end === undefined
         ? { state: 'unended', said: 'has no end: its shell runs, or its replica was killed' }
         : { state: 'unproven', said: 'has no event that tells its digest' };
-    const { sha256, bytes } = await this.#digestOf(id);
-    if (sha256 === recorded.sha256) return { state: 'verified' };
-    return bytes < recorded.bytes
-      ? { state: 'changed', said: `has ${bytes} of ${recorded.bytes} bytes: it was cut, or the audit store does not have all of it` }
+    return this.#compare(id, recorded);
+  }
+
+  /** Compares the output with its digest. */
+  async #compare(id: string, recorded: { sha256: string; bytes: number }): Promise<Checked> {
+    const read = await this.#digestOf(id);
+    if (read?.sha256 === recorded.sha256) return { state: 'verified' };
+    // A removal may have cut the answer off.
+    if (read === undefined || (await this.#digestOf(id)) === undefined)
+      return { state: 'gone', said: 'was removed during the check: check again for the event of it' };
+    return read.bytes < recorded.bytes
+      ? { state: 'changed', said: `has ${read.bytes} of ${recorded.bytes} bytes: it was cut, or the audit store does not have all of it` }
       : { state: 'changed', said: 'was changed' };
+  }
+
+  /** Returns a recording that began after the first list. */
+  async #storedLater(id: string): Promise<Recording | undefined> {
+    this.#later ??= readRecordings({}, Number.POSITIVE_INFINITY, this.#session).then(({ items }) => byID(items));
+    return (await this.#later).get(id);
   }
 
   #about(id: string): string {
@@ -130,20 +157,28 @@ export class RecordingProof {
     return name === undefined ? '' : ` of ${user?.username} in ${namespace}/${name}`;
   }
 
-  /** Returns the digest of the lines after the first one. */
-  async #digestOf(id: string): Promise<{ sha256: string; bytes: number }> {
+  /** Returns the digest of the lines after the first one; undefined for a recording that does not exist. */
+  async #digestOf(id: string): Promise<{ sha256: string; bytes: number } | undefined> {
     const digest = createHash('sha256');
     let [bytes, isHead] = [0, true];
-    for await (const chunk of readRecording(id, this.#session)) {
-      const lines = isHead ? chunk.subarray(chunk.indexOf(newline) + 1) : chunk;
-      if (isHead && !chunk.includes(newline)) continue;
-      isHead = false;
-      digest.update(lines);
-      bytes += lines.byteLength;
+    try {
+      for await (const chunk of readRecording(id, this.#session)) {
+        const lines = isHead ? chunk.subarray(chunk.indexOf(newline) + 1) : chunk;
+        if (isHead && !chunk.includes(newline)) continue;
+        isHead = false;
+        digest.update(lines);
+        bytes += lines.byteLength;
+      }
+    } catch (error) {
+      if (error instanceof CommandError && error.status === 404) return undefined;
+      throw error;
     }
     return { sha256: digest.digest('hex'), bytes };
   }
 }
+
+const byID = (recordings: readonly Recording[]): ReadonlyMap<string, Recording> =>
+  new Map(recordings.map((recording) => [recording.id, recording]));
 
 const newline = 10;
 

@@ -30,7 +30,7 @@ export async function askService(asked: Asked, wanted: Wanted, terminal: Termina
   const first = await send(url, asked, await currentTokens(wanted, { isInteractive: true }, terminal), { wanted, terminal });
   const needsLogin = refusalOf(first)?.details?.causes?.some(({ reason }) => reason === 'StepUpRequired') ?? false;
   const answer = needsLogin ? await send(url, asked, await freshLogin(wanted, terminal), { wanted, terminal }) : first;
-  if (answer.status >= 300) throw new CommandError(refusalText(answer));
+  if (answer.status >= 300) throw refusal(answer);
   return answer.body;
 }
 
@@ -47,7 +47,7 @@ export async function* readService(
   const { read, close } = issuerFetch(terminal, wanted.logIn.certificateAuthority);
   try {
     const { status, body } = await read(`${serviceOf(wanted)}${path}`, { ...headers, authorization: `Bearer ${idToken}` });
-    if (status >= 300) throw new CommandError(refusalText({ status, body: await bodyOf(body) }));
+    if (status >= 300) throw refusal({ status, body: await bodyOf(body) });
     yield* body;
   } catch (error) {
     throw error instanceof CommandError ? error : troubleOf('the answer of the service broke off', error, terminal);
@@ -75,7 +75,8 @@ interface Answer {
 
 const refusalOf = ({ status, body }: Answer) => (status >= 400 ? refusalSchema.safeParse(body).data : undefined);
 
-const refusalText = (answer: Answer): string => harmless(refusalOf(answer)?.message ?? `the service answered ${answer.status}`);
+const refusal = (answer: Answer): CommandError =>
+  new CommandError(harmless(refusalOf(answer)?.message ?? `the service answered ${answer.status}`), { status: answer.status });
 
 /** Reads a short answer; undefined for one that is longer, or no JSON. */
 async function bodyOf(chunks: AsyncIterable<Uint8Array>): Promise<unknown> {

@@ -19,10 +19,13 @@ export interface Terminal {
 export class CommandError extends Error {
   override readonly name = 'CommandError';
   readonly exitCode: number;
+  /** Status of the answer, for a refusal by the service. */
+  readonly status: number | undefined;
 
-  constructor(message: string, { exitCode = 1, ...options }: ErrorOptions & { exitCode?: number } = {}) {
+  constructor(message: string, { exitCode = 1, status, ...options }: ErrorOptions & { exitCode?: number; status?: number } = {}) {
     super(message, options);
     this.exitCode = exitCode;
+    this.status = status;
   }
 }
 
@@ -67,8 +70,11 @@ export const say = ({ stderr }: Pick<Terminal, 'stderr'>, text: string): void =>
 const escaped = (text: string): string =>
   Array.from({ length: text.length }, (_, at) => `\\u${text.charCodeAt(at).toString(16).padStart(4, '0')}`).join('');
 
+/** Characters of JSON that are escaped. Glyphs of a font, which prompts of shells have, control nothing: a recording keeps its digest. */
+const unsafeInJSON = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+
 /** Returns JSON with the same value, in which no character controls a terminal. */
-export const harmlessJSON = (json: string): string => json.replaceAll(unsafe, (found) => (found === '\n' ? found : escaped(found)));
+export const harmlessJSON = (json: string): string => json.replaceAll(unsafeInJSON, (found) => (found === '\n' ? found : escaped(found)));
 
 export const jsonText = (value: unknown, indent?: number): string => harmlessJSON(`${JSON.stringify(value, null, indent)}\n`);
 

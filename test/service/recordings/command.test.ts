@@ -46,6 +46,8 @@ describe('kubectl atrium audit recordings', () => {
       .map((line) => line.split(/ {3,}/));
   const idsIn = (stdout: string) => (JSON.parse(stdout) as { items: Recording[] }).items.map(({ id }) => id);
   const lines = `[0.5, "o", "$ \\u001b[31mrot"]\n[1.25, "o", "\u009b2J née"]\n`;
+  /** Glyphs of the font of a prompt, and a letter that Unicode may have one day. */
+  const prompt = '[2, "o", "\ue0b0 main \u{f0001} \u{e07f0}"]\n';
 
   before(async () => {
     await service.admin.apply(
@@ -60,7 +62,7 @@ describe('kubectl atrium audit recordings', () => {
       aRecording(4, noa, { reason: 'TooLarge' }),
     ];
     for (const recording of kept) await service.auditStore.recordings.keep({ recording, isNew: true });
-    const part = { number: 1, lines: gzipSync(lines).toString('base64') };
+    const part = { number: 1, lines: gzipSync(lines + prompt).toString('base64') };
     await service.auditStore.recordings.keep({ recording: aRecording(1, ada), isNew: false, part });
     await eventually(
       () => ask(machine, 'recordings'),
@@ -111,8 +113,11 @@ describe('kubectl atrium audit recordings', () => {
     expect(events).to.deep.equal([
       [0.5, 'o', '$ \u001b[31mrot'],
       [1.25, 'o', '\u009b2J née'],
+      [2, 'o', '\ue0b0 main \u{f0001} \u{e07f0}'],
     ]);
     expect(stdout).to.include('née');
+    // The digest of the file is that of the event.
+    expect(stdout.endsWith(prompt)).to.equal(true);
     expect(stdout.replaceAll('\n', '')).not.to.match(/\p{Cc}/u);
   });
 

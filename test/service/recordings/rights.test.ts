@@ -1,6 +1,7 @@
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { recording } from '@atrium/audit-store/recording.ts';
 import { expect } from 'chai';
 import { z } from 'zod';
@@ -9,7 +10,7 @@ import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { ApiServerBetween } from '../proxy/api-server-between.ts';
 import { itGuardsRecordings } from './rights-suite.ts';
-import { recordings, startRecordings } from './support.ts';
+import { recordings, replay, startRecordings } from './support.ts';
 
 const aRecording = (id: string, user: { username: string; uid?: string }) =>
   recording.parse({
@@ -48,6 +49,33 @@ describe('the deletion of a recording', () => {
     expect((await answer).status).to.equal(204);
     const line = lines.split('\n').find((one) => one.includes('DeleteRecording')) ?? '';
     expect(line).to.include('"objectRef":{"apiGroup":"auth.platform.io","resource":"recordings","name":"r1"}').and.include('"carol"');
+  });
+});
+
+describe('the file of a recording', () => {
+  const server = forSuite(() => startRecordings(new ApiServerBetween(), {}));
+
+  it('tells that the recording was removed while it was read', async () => {
+    const store = server.auditStore.recordings;
+    const part = { number: 1, lines: gzipSync('[0.5,"o","one"]\n').toString('base64') };
+    await store.keep({ recording: aRecording('removed', { username: 'alice' }), isNew: true, part });
+    const { read } = store;
+    store.read = async (id, after) => {
+      const parts = await read(id, after);
+      await store.delete(id);
+      return parts;
+    };
+    const { output, markers } = await replay(server, 'carol', 'removed');
+    store.read = read;
+    expect([output.toString(), markers]).to.deep.equal(['one', ['the recording was removed while it was read']]);
+  });
+
+  it('has no character that controls a terminal, also in the name of the user', async () => {
+    const username = 'al\u009b31m\u202eice';
+    await server.auditStore.recordings.keep({ recording: aRecording('hostile', { username }), isNew: true });
+    const text = await (await server.request(`${recordings}/hostile`, { as: 'carol' })).text();
+    expect(text.trimEnd()).not.to.match(/[\p{Cc}\p{Cf}]/u);
+    expect((JSON.parse(text) as { title: string }).title).to.equal(`${username} in shop/cart-0`);
   });
 });
 

@@ -196,6 +196,40 @@ describe('audit verify --recordings', () => {
     await service.auditStore.recordings.delete('deleted');
   });
 
+  it('takes no shell and no removal during the check for a contradiction', async () => {
+    const { recordings } = service.auditStore;
+    const { list, read } = recordings;
+    const expire = async (id: string) => {
+      const objectRef = { apiGroup: 'auth.platform.io', resource: 'recordings', name: id };
+      await service.auditStore.append([eventOf(id, noa, { source: 'service', event: 'RecordingExpired', objectRef })]);
+      await recordings.delete(id);
+    };
+    for (const id of ['expires', 'cut', 'vanishes']) await record(id, noa);
+    recordings.list = async (...query) => {
+      recordings.list = list;
+      const page = await list(...query);
+      await record('begins', noa);
+      await expire('expires');
+      return page;
+    };
+    recordings.read = async (id, after) => {
+      const parts = await read(id, after);
+      if (id !== 'cut' || after > 0) return parts;
+      await Promise.all(['cut', 'vanishes'].map((one) => recordings.delete(one)));
+      return parts.slice(0, 1);
+    };
+    const { code, stdout } = await verify();
+    Object.assign(recordings, { list, read });
+    expect(stdout).to.match(/^Recording cut of noa@example\.com in shop\/cart-0: was removed during the check: check again for/m);
+    expect(stdout).to.match(/^Recording vanishes of .*: was removed during the check: check again for the event of it$/m);
+    expect(stdout).to.match(/\nRecordings: 4 unchanged, .* 2 removed by the retention, 2 removed during the check\n$/);
+    expect(stdout).not.to.match(/^Recording (?:begins|expires) /m);
+    expect(code).to.equal(0);
+    const later = await verify();
+    expect(later.stdout).to.match(/^Recording cut .*: is missing, and no event tells of its deletion$/m);
+    expect(later.code).to.equal(1);
+  });
+
   it('tells that recordings cannot be checked without the right to list them, and in a saved audit', async () => {
     const refused = await verify(other);
     expect(refused).to.include({ code: 2, stdout: '' });
