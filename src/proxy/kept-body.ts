@@ -21,14 +21,24 @@ export class KeptBody {
     return ['POST', 'PUT', 'PATCH'].includes(method) && !isSecret(target) ? new KeptBody(target) : undefined;
   }
 
+  /** Returns the body of a deletion, which has its options, and never a value of an object. */
+  static ofOptions(method: string, target: TargetResource): KeptBody | undefined {
+    return method === 'DELETE' ? new KeptBody(target) : undefined;
+  }
+
   /** Returns the body to pass on. */
   reading({ stream, length }: Body): Body {
     return { stream: Readable.from(this.#read(stream), { objectMode: false }), length };
   }
 
+  /** True if no byte was read. */
+  get isEmpty(): boolean {
+    return this.#bytes === 0;
+  }
+
   /** Returns the body; undefined for one that is too long, or is in another format than JSON. */
   get content(): unknown {
-    if (this.#bytes === 0 || this.#bytes > maxBodyTextBytes) return undefined;
+    if (this.isEmpty || this.#bytes > maxBodyTextBytes) return undefined;
     try {
       return JSON.parse(Buffer.concat(this.#chunks).toString());
     } catch {

@@ -3,9 +3,10 @@ import { Readable } from 'node:stream';
 import type { AuditEvent } from '@atrium/audit-store/event.ts';
 import { actorOf, type Caller } from '@atrium/http/caller.ts';
 import { receivedCode } from '@atrium/http/middleware/request-state.ts';
+import { isDryRun, isEviction } from '@atrium/kubernetes/dry-run.ts';
 import { connectionOf } from '@atrium/kubernetes/opened-connection.ts';
 import type { PassedCall } from '@atrium/kubernetes/passage.ts';
-import { isTrue, placeOf, requestedAccess, type Target, type TargetResource } from '@atrium/kubernetes/request-target.ts';
+import { placeOf, requestedAccess, type Target, type TargetResource } from '@atrium/kubernetes/request-target.ts';
 import { localCluster } from '@atrium/objects/object-schemas.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
@@ -65,6 +66,8 @@ export class Recording {
   readonly #target: Target;
   readonly #delivery: AuditRule['delivery'];
   readonly #body: KeptBody | undefined;
+  /** Body of a deletion. */
+  readonly #options: KeptBody | undefined;
   readonly #isBodyKept: boolean;
   /** Media type of the body. */
   readonly #mediaType: string;
@@ -107,7 +110,8 @@ export class Recording {
     this.#about = about;
     this.#isBodyKept = rule.level !== 'Metadata';
     this.#mediaType = ctx.get('Content-Type').split(';', 1)[0]?.trim().toLowerCase() ?? '';
-    this.#body = this.#isBodyKept || mayTell(about) ? KeptBody.of(ctx.method, about) : undefined;
+    this.#body = this.#isBodyKept || mayTell(about) || isEviction(about) ? KeptBody.of(ctx.method, about) : undefined;
+    this.#options = KeptBody.ofOptions(ctx.method, about);
     this.#intake = auditIntake;
     this.#now = now;
     this.#at = now();
@@ -122,7 +126,6 @@ export class Recording {
       userAgent,
       objectRef: { apiGroup: group, resource, ...(subresource && { subresource }), ...(namespace && { namespace }), ...(name && { name }) },
       ...(connection && { connection }),
-      ...(isTrue(target.search, 'dryRun') && { dryRun: true }),
       requestID: requestId,
       ...(ctx.state.trace && { traceID: ctx.state.trace.id }),
       ...(session !== undefined && { session }),
@@ -145,9 +148,10 @@ export class Recording {
   /** Announces the event before the request is passed on. @throws StatusError 503 if events are required and none can be kept */
   async announce(): Promise<void> {
     const at = { requestReceivedTimestamp: this.#at.toISOString() };
+    const dryRun = isDryRun(this.#about, this.#target.search, null) ? { dryRun: true as const } : {};
     try {
       await this.#intake.begin(
-        { ...this.#common, ...this.#right, ...at, auditID: this.id, outcome: 'unknown' },
+        { ...this.#common, ...this.#right, ...at, ...dryRun, auditID: this.id, outcome: 'unknown' },
         {
           ...(this.#delivery && { isRequired: this.#delivery === 'required' }),
           bodyBytes: this.#body && this.#isBodyKept ? maxBodyTextBytes : 0,
@@ -161,7 +165,8 @@ export class Recording {
 
   /** Returns the body to pass on, whose begin the event keeps where the policy says so. */
   reading(body: PassedCall['body']): PassedCall['body'] {
-    return body && (this.#body?.reading(body) ?? body);
+    const read = this.#body ?? this.#options;
+    return body && (read?.reading(body) ?? body);
   }
 
   /** Returns the body of the answer, whose bytes the event tells. */
@@ -198,6 +203,7 @@ export class Recording {
       ...(this.#answerBytes > 0 && { responseBytes: this.#answerBytes }),
       outcome: code < 400 ? 'success' : 'failure',
       responseStatus: { code },
+      ...(this.#isDryRun && { dryRun: true }),
       ...(code < 300 && this.#grantBefore && { grant: grantAfter(this.#grantBefore, this.#mediaType, this.#body?.content) }),
       ...told,
       ...(changes && { changes }),
@@ -206,6 +212,12 @@ export class Recording {
         ...(this.#about.verb === 'patch' && { patchType: this.#mediaType.slice(0, maxTypeLength) }),
       }),
     });
+  }
+
+  /** Reports whether the write had no effect. Only the body of a deletion tells it, once it is read. */
+  get #isDryRun(): boolean {
+    const { content, isEmpty } = this.#options ?? this.#body ?? { content: undefined, isEmpty: true };
+    return isDryRun(this.#about, this.#target.search, isEmpty ? undefined : (content ?? null));
   }
 
   /** Returns what the body of a write tells that had an effect, or would have had one. */

@@ -3,8 +3,8 @@ import { hash } from 'node:crypto';
 import type { AuditEvent } from '@atrium/audit-store/event.ts';
 import { type ApiServerEvent, ownWriteMark } from '@atrium/audit-store/store.ts';
 import { doorIDOf } from '@atrium/kubernetes/audit-id.ts';
+import { isDryRun } from '@atrium/kubernetes/dry-run.ts';
 import { connectionOf, runningSubresources } from '@atrium/kubernetes/opened-connection.ts';
-import { isTrue } from '@atrium/kubernetes/request-target.ts';
 import { localCluster } from '@atrium/objects/object-schemas.ts';
 import { z } from 'zod';
 import { storedUser } from '../audit/stored-event.ts';
@@ -16,7 +16,7 @@ const maxEvents = 10_000;
 
 const text = () => z.string().transform((value) => value.slice(0, maxTextLength));
 
-/** Members that are kept. Bodies are not read. */
+/** Members that are read. Bodies are never kept. */
 const event = z.object({
   auditID: text(),
   stage: z.string(),
@@ -39,6 +39,7 @@ const event = z.object({
   requestReceivedTimestamp: z.iso.datetime(),
   stageTimestamp: z.iso.datetime(),
   annotations: z.record(z.string(), z.string()).optional(),
+  requestObject: z.unknown().optional(),
 });
 
 type ReceivedEvent = z.output<typeof event>;
@@ -127,7 +128,8 @@ function storedEvent(received: ReceivedEvent): ApiServerEvent {
     milliseconds: Math.max(0, Date.parse(stageTimestamp) - Date.parse(requestReceivedTimestamp)),
     outcome: code < 400 ? 'success' : 'failure',
     responseStatus: { code },
-    ...(isTrue(search, 'dryRun') && { dryRun: true }),
+    // A deletion whose body is not told may have had an effect.
+    ...(isDryRun({ verb, resource, subresource: subresource ?? '' }, search, received.requestObject ?? null) && { dryRun: true }),
     requestID: auditID,
     ...(annotations.length > 0 && { annotations: Object.fromEntries(annotations) }),
   };

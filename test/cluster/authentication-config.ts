@@ -115,10 +115,10 @@ export const auditWebhookFlags = {
   'audit-webhook-truncate-max-event-size': '8388608',
 };
 
-/** Audit policy: users and their requests, one line for each answer, without bodies. */
+/** Audit policy: users and their requests, one line for each answer, with the bodies of deletions alone. */
 export const auditPolicy = stringify({
   apiVersion: 'audit.k8s.io/v1',
   kind: 'Policy',
   omitStages: ['RequestReceived', 'ResponseStarted'],
-  rules: [{ level: 'Metadata' }],
+  rules: [{ level: 'Request', verbs: ['delete', 'deletecollection'] }, { level: 'Metadata' }],
 });

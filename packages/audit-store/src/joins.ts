@@ -182,13 +182,17 @@ async function doorsOf(db: Kysely<Tables>, events: readonly ApiServerEvent[]): P
   return new Map(doors.filter(({ event }) => isOfDoor(event)).map((door) => [stored(door.event.auditID), door]));
 }
 
+/** Writes whose body says that they are dry runs. The API server does not tell the body. */
+const hasOptionsInBody = /^delete |^deletecollection |^create pods\/eviction$/;
+
 /**
  * Compares what both events tell. An event of a door whose outcome is not known, or is a different one, leaves the other event its own
  * place: the API server knows better.
  */
 function isSameAct(door: AuditEvent, told: AuditEvent): boolean {
   const [one, other] = [door, told].map((event) => ({
-    ...{ write: writeOf(event), apiGroup: event.objectRef.apiGroup, outcome: event.outcome, dryRun: event.dryRun === true },
+    ...{ write: writeOf(event), apiGroup: event.objectRef.apiGroup, outcome: event.outcome },
+    dryRun: hasOptionsInBody.test(writeOf(event)) ? undefined : event.dryRun === true,
   }));
   const isSame = isDeepStrictEqual(one, other) && isDeepStrictEqual(connectionOf(door), connectionOf(told));
   const apart = Math.abs(Date.parse(door.requestReceivedTimestamp) - Date.parse(told.requestReceivedTimestamp));

@@ -86,6 +86,9 @@ export function randomRequests(random: () => number): () => RandomRequest {
     ]);
   }
 
+  /** Returns the options of a deletion, which may ask for a dry run otherwise than the query. */
+  const someOptions = () => ({ apiVersion: 'v1', kind: 'DeleteOptions', ...(random() < 0.5 && { dryRun: ['All'] }) });
+
   return () => {
     const method = oneOf(methods);
     const path = random() < 0.5 ? ordinaryPath(method) : anyPath();
@@ -93,7 +96,7 @@ export function randomRequests(random: () => number): () => RandomRequest {
     return {
       path: `/api/kubernetes${path}${dryRun}`,
       method,
-      ...(method !== 'GET' && { body: bodyFor(path) }),
+      ...(method !== 'GET' && { body: method === 'DELETE' && random() < 0.5 ? someOptions() : bodyFor(path) }),
       as: oneOf<(typeof users)[number]>(['manager', 'manager', ...users]),
       hasAccessToken: random() < 0.2,
       isAborted: random() < 0.05,

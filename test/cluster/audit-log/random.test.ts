@@ -41,6 +41,7 @@ const line = z.object({
     })
     .optional(),
   responseStatus: z.object({ code: z.int() }).optional(),
+  requestObject: z.looseObject({ dryRun: z.array(z.string()).default([]) }).optional(),
 });
 type Line = z.output<typeof line>;
 
@@ -62,6 +63,12 @@ function isAudited({ user, verb, objectRef }: Line): boolean {
   return !resource.endsWith('reviews');
 }
 
+/** Reports whether a request that succeeded had no effect: by its body, if it is a deletion with one. */
+function isDryRun({ verb, requestURI, objectRef, requestObject }: Line): boolean {
+  if (reads.includes(verb) || connections.includes(objectRef?.subresource ?? '')) return false;
+  return requestObject === undefined ? requestURI.includes('dryRun=All') : requestObject.dryRun.length > 0;
+}
+
 /** Returns what the API server tells otherwise than the event, or 'no event'. */
 function difference(told: Line, event: Stored | undefined): string | undefined {
   if (event === undefined) return 'no event';
@@ -80,7 +87,7 @@ function difference(told: Line, event: Stored | undefined): string | undefined {
     subresource: [subresource, objectRef.subresource ?? ''],
     ...(!isNamespace && { namespace: [namespace, objectRef.namespace ?? ''] }),
     ...(!isUnknown && { name: [name, objectRef.name ?? ''] }),
-    dryRun: [told.requestURI.includes('dryRun=All'), event.dryRun === true],
+    ...(code < 400 && { dryRun: [isDryRun(told), event.dryRun === true] }),
     ...(event.userAgent !== leaver && { code: [code, event.responseStatus?.code] }),
     ...(event.userAgent !== leaver && { outcome: [code < 400 ? 'success' : 'failure', event.outcome] }),
   };

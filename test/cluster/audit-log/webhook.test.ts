@@ -50,6 +50,8 @@ describe('the audit webhook of a real kube-apiserver', () => {
     ['PATCH', `${core}/configmaps/one`, { data: { a: 'b' } }, mergePatch],
     ['PATCH', `${core}/configmaps/one?dryRun=All`, { data: { a: 'c' } }, mergePatch],
     ['PUT', `${core}/configmaps/one`, named('ConfigMap', 'one', { data: { a: 'd' } })],
+    ['DELETE', `${core}/configmaps/one`, { apiVersion: 'v1', kind: 'DeleteOptions', dryRun: ['All'] }],
+    ['DELETE', `${core}/configmaps/one?dryRun=All`],
     ['DELETE', `${core}/configmaps/none`],
     ['DELETE', `${core}/configmaps?labelSelector=none%3Dnone`],
     ['POST', `${core}/secrets`, named('Secret', 'db', { stringData: { password: 'hunter2' } })],
@@ -97,6 +99,20 @@ describe('the audit webhook of a real kube-apiserver', () => {
     });
     expect(event?.user?.username).to.equal('admin');
     expect(event?.annotations).to.include({ 'authorization.k8s.io/decision': 'allow' });
+  });
+
+  it('makes a deletion past the door a dry run, where the policy of the API server tells its body', async () => {
+    const options = { apiVersion: 'v1', kind: 'DeleteOptions' };
+    const found = () => list('source=kube-apiserver&verb=delete&name=kept');
+    await service.kubernetes.call('POST', `${core}/configmaps`, named('ConfigMap', 'kept'));
+    await service.kubernetes.call('DELETE', `${core}/configmaps/kept`, { ...options, dryRun: ['All'] });
+    await service.kubernetes.call('DELETE', `${core}/configmaps/kept?dryRun=All`, options);
+    const events = await eventually(found, ({ length }) => length === 2);
+    expect(events.map(({ outcome, dryRun }) => [outcome, dryRun])).to.deep.equal([
+      ['success', undefined],
+      ['success', true],
+    ]);
+    expect(JSON.stringify(events)).to.not.include('DeleteOptions');
   });
 
   it('keeps each of several writes with the longest URI, and one beside them, with the flags of docs/audit.md', async () => {

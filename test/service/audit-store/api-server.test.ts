@@ -127,7 +127,7 @@ describe('the audit webhook of kube-apiserver', () => {
       anEvent('4', { objectRef: undefined, requestURI: '/healthz' }),
       anEvent('5', { objectRef: reviews, verb: 'create' }),
       anEvent('7', parts('secrets', { verb: 'list' })),
-      anEvent('8', parts('pods', { stage: 'Panic', verb: 'delete', responseStatus: undefined })),
+      anEvent('8', parts('pods', { stage: 'Panic', verb: 'delete', responseStatus: undefined, requestObject: undefined })),
       anEvent('9', {
         objectRef: { resource: 'pods', subresource: 'exec', namespace: 'quiet', name: 'x' },
         verb: 'get',

@@ -4,6 +4,7 @@
  * @see https://kubernetes.io/docs/concepts/scheduling-eviction/api-eviction/
  */
 import { selectorText } from '@atrium/objects/labels.ts';
+import { isRecord } from '@atrium/objects/reader.ts';
 import { parseLabelSelector } from '@atrium/objects/selectors.ts';
 import { StatusError } from '@atrium/objects/status.ts';
 import { getObject } from '../backend.ts';
@@ -64,7 +65,9 @@ function checkBudget({ store }: Backend, pod: Pod): void {
 export async function evict(exchange: Exchange, target: Target): Promise<void> {
   const { backend, info } = exchange;
   const { deleteOptions: body } = await requiredObject(exchange, 'Eviction');
-  const options = deleteOptions(info.query, body);
+  // The options of the eviction itself hold, too, where those of the deletion have none.
+  const given = isRecord(body) ? { ...body, dryRun: body.dryRun ?? info.query.getAll('dryRun') } : undefined;
+  const options = deleteOptions(info.query, given);
   checkBudget(backend, getObject(backend, target) as Pod);
   deleteObject(backend, target, options, { user: exchange.user, warn: () => {} });
   sendJson(exchange, 201, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 });
