@@ -9,6 +9,7 @@ import { conflict, invalid, notFound, StatusError } from '@atrium/objects/status
 import { bindingWrites } from '../bindings/definition.ts';
 import { managedKind } from '../bindings/role-binding.ts';
 import { userBindingKind } from '../bindings/schema.ts';
+import { userBindingOf } from '../explorer/rights.ts';
 import { requireNoAccessToken, requireRecentLogin } from '../step-up/sensitive-writes.ts';
 import type { ReviewContext } from './context.ts';
 import { type Answer, bindingReviewResource, maxAnswers, type NewAnswer, type ReviewRow } from './review.ts';
@@ -114,33 +115,30 @@ function requireUntil(now: Date, { name, decision, until }: NewAnswer): string |
 
 /** Gives the UserBinding of a binding an end. @throws UpstreamError in the words of the API server; StatusError 409, 422 */
 async function shortenBinding(
-  { services, userBindings }: ReviewContext,
-  { binding: { namespace, name, userBinding } }: Reviewed,
+  context: ReviewContext,
+  { binding }: Reviewed,
   { caller, until }: { caller: Caller; until: string },
   signal: AbortSignal,
 ): Promise<void> {
+  const { namespace, name, userBinding } = binding;
   const kind = managedKind(namespace);
-  if (userBinding === undefined || userBindings === undefined) {
+  if (userBinding === undefined || context.userBindings === undefined) {
     const about = { group: kind.type.group, kind: kind.kind, name };
     throw invalid(about, [forbidden('decision', 'only a UserBinding has an end: replace the binding by access requests')]);
   }
-  const owner = userBindings.cache.get(userBinding);
+  const owner = userBindingOf(context, binding);
   if (owner === undefined) throw conflict(kind.type, name, bindingChanged);
-  const resource = new CallerResource(services.apiServer.asCaller(caller), userBindingKind);
+  const resource = new CallerResource(context.services.apiServer.asCaller(caller), userBindingKind);
   // The uid is a precondition.
   await resource.patch(userBinding, { metadata: { uid: owner.uid }, spec: { expiresAt: until } }, { signal });
 }
 
 /** Deletes the binding as the caller saw it, or its UserBinding. @throws UpstreamError in the words of the API server; StatusError */
-async function endBinding(
-  context: ReviewContext,
-  { binding: { kind, namespace, name, userBinding }, version }: Reviewed,
-  caller: Caller,
-  signal: AbortSignal,
-): Promise<void> {
+async function endBinding(context: ReviewContext, { binding, version }: Reviewed, caller: Caller, signal: AbortSignal): Promise<void> {
   const { services, userBindings } = context;
+  const { kind, namespace, name, userBinding } = binding;
   if (userBinding !== undefined && userBindings !== undefined) {
-    const owner = userBindings.cache.get(userBinding);
+    const owner = userBindingOf(context, binding);
     if (owner === undefined) throw conflict(managedKind(namespace).type, name, bindingChanged);
     const deletion = { name: userBinding, preconditions: { uid: owner.uid }, isDryRun: false, asCaller: true };
     await bindingWrites(services, userBindings.cache).delete(deletion, caller, signal);

@@ -6,6 +6,7 @@ import { ServiceResource } from '@atrium/kubernetes/resource-client.ts';
 import { retryOnConflict } from '@atrium/kubernetes/retry.ts';
 import type { UserBindingRow } from '../bindings/row.ts';
 import { userBindingKind } from '../bindings/schema.ts';
+import { userBindingOf } from '../explorer/rights.ts';
 import { withAnswer } from './answers.ts';
 import type { ReviewContext } from './context.ts';
 import { type Answer, maxAnswers, type Reminded, type ReviewRow, type ReviewStatus } from './review.ts';
@@ -132,8 +133,7 @@ class ReviewTerm implements Term, Source {
 
   /** Returns the UserBinding of a binding, if the review may end it. */
   #endableOwner(row: ReviewRow, binding: Reviewed['binding']): UserBindingRow | undefined {
-    const { userBinding } = binding;
-    const owner = userBinding === undefined ? undefined : this.#context.userBindings?.cache.get(userBinding);
+    const owner = userBindingOf(this.#context, binding);
     const isOld = Date.parse(binding.creationTimestamp ?? '') <= Date.parse(row.status.openedAt ?? '');
     return row.spec?.unanswered === 'End' && owner !== undefined && isOld && isEndable(row, owner) ? owner : undefined;
   }

@@ -5,6 +5,7 @@ import { describedBinding, describedSubject } from '@atrium/kubernetes/rbac/gran
 import type { RoleBinding } from '@atrium/kubernetes/rbac/role-bindings.ts';
 import { Slices } from '@atrium/kubernetes/slices.ts';
 import type { z } from 'zod';
+import { userBindingOf } from '../explorer/rights.ts';
 import { standingIn } from '../standing-access/bindings.ts';
 import { ownAccount } from '../users/record/lookup.ts';
 import { subjectNamesOf } from '../users/record/subject-name.ts';
@@ -24,9 +25,10 @@ export interface Reviewed {
 }
 
 /** Returns the digest of what an answer is about: the binding or its UserBinding, its role and its subjects. */
-export function versionOf({ userBindings }: ReviewContext, { uid, userBinding, role, subjects }: RoleBinding): string {
+export function versionOf(context: ReviewContext, binding: RoleBinding): string {
+  const { uid, role, subjects } = binding;
   // The service creates the binding of a UserBinding again, and it is still the same right.
-  const owner = userBinding === undefined ? undefined : userBindings?.cache.get(userBinding)?.uid;
+  const owner = userBindingOf(context, binding)?.uid;
   const named = subjects.map(({ kind, name }) => `${kind} ${name}`).sort();
   return hash('sha256', JSON.stringify([owner ?? uid, role.kind, role.name, named]), 'base64url').slice(0, 22);
 }
@@ -51,8 +53,7 @@ export async function reviewedBindings(context: ReviewContext, { spec, place, st
 }
 
 /** Reports whether the UserBinding of a binding is deleted, which removes the binding in a moment. */
-const isEnding = ({ userBindings }: ReviewContext, { userBinding }: RoleBinding): boolean =>
-  userBinding !== undefined && userBindings?.cache.get(userBinding)?.isDeleted === true;
+const isEnding = (context: ReviewContext, binding: RoleBinding): boolean => userBindingOf(context, binding)?.isDeleted === true;
 
 /** Reports whether a binding names the caller with any account, or only a group of the caller. */
 export function ownershipOf({ users }: ReviewContext, { subjects }: RoleBinding, caller: Caller): 'user' | 'group' | undefined {

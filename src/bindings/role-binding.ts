@@ -1,6 +1,6 @@
 /** The managed bindings: the RBAC bindings that the controller creates for a UserBinding. */
 import { hash } from 'node:crypto';
-import type { Subject } from '@atrium/kubernetes/rbac/role-bindings.ts';
+import { madeBindingName, type Subject } from '@atrium/kubernetes/rbac/role-bindings.ts';
 import type { KubernetesObject, ResourceType } from '@atrium/kubernetes/resource.ts';
 import type { ResourceKind } from '@atrium/kubernetes/resource-client.ts';
 import { type Reading, reader } from '@atrium/objects/reader.ts';
@@ -20,8 +20,7 @@ export interface Owner {
 export const roleBindings: ResourceType = { group, version: 'v1', resource: 'rolebindings' };
 export const clusterRoleBindings: ResourceType = { group, version: 'v1', resource: 'clusterrolebindings' };
 
-/** Returns the name that all bindings of a UserBinding have. The uid separates it from an earlier UserBinding of the same name. */
-export const managedName = ({ uid }: Pick<Owner, 'uid'>): string => `ub-${hash('sha256', uid).slice(0, 24)}`;
+export const managedName = ({ uid }: Pick<Owner, 'uid'>): string => madeBindingName(uid);
 
 const ownerReference = z.object({ apiVersion: z.string(), kind: z.string(), name: z.string(), uid: z.string(), controller: z.boolean() });
 const anySubject = z.object({ kind: z.string(), namespace: z.string(), name: z.string() });

@@ -3,6 +3,7 @@ import type { Caller } from '@atrium/http/caller.ts';
 import type { ResourceAccess } from '@atrium/kubernetes/access.ts';
 import type { RoleBinding } from '@atrium/kubernetes/rbac/role-bindings.ts';
 import type { Collection } from '@atrium/lists/collection.ts';
+import { managedName } from '../bindings/role-binding.ts';
 import type { UserBindingRow } from '../bindings/row.ts';
 import { groupNamesOf } from '../config/issuers.ts';
 import type { GroupRow } from '../groups/row.ts';
@@ -39,6 +40,15 @@ export interface Asking {
 export const groupsOf = ({ services, localGroups }: ExplorerContext, account: Account): string[] => [
   ...new Set([...groupNamesOf(services.config, account), ...localGroups.of(account.name)]),
 ];
+
+/** Returns the UserBinding that the service made a binding for. Undefined if its owner has another uid. */
+export function userBindingOf(
+  { userBindings }: Pick<ExplorerNeeds, 'userBindings'>,
+  { name, userBinding }: Pick<RoleBinding, 'name' | 'userBinding'>,
+): UserBindingRow | undefined {
+  const row = userBinding === undefined ? undefined : userBindings?.cache.get(userBinding);
+  return row !== undefined && managedName(row) === name ? row : undefined;
+}
 
 /** Reports whether the caller may know the groups of the record, or of all records. @throws StatusError 503, 504 */
 export async function mayKnowGroups(

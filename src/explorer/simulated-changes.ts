@@ -9,7 +9,7 @@ import { namespaceResource } from '../bindings/target-namespaces.ts';
 import { issuersOf } from '../config/issuers.ts';
 import { localGroupName } from '../users/record/local-groups.ts';
 import { subjectNamesOf } from '../users/record/subject-name.ts';
-import type { ExplorerContext } from './rights.ts';
+import { type ExplorerContext, userBindingOf } from './rights.ts';
 import type { Deletion, MemberChange, RoleChange, SimulatedChange } from './simulation-schema.ts';
 
 type NewUserBinding = Extract<SimulatedChange, { type: 'userBinding' }>['userBinding'];
@@ -94,7 +94,7 @@ export class SimulatedChanges {
     const known = this.#known;
     const slices = new Slices();
     for (const binding of services.rbac.allBindings()) {
-      const row = binding.userBinding === undefined ? undefined : userBindings?.cache.get(binding.userBinding);
+      const row = userBindingOf({ userBindings }, binding);
       if (row !== undefined && binding.subjects.some(({ kind, name }) => kind === 'Group' && groups.has(name)))
         this.rbac.putBinding({ ...binding, subjects: boundSubjects(row.subjects, [], known).subjects });
       const turn = slices.end();

@@ -5,7 +5,7 @@ import type { PolicyRule } from '@atrium/kubernetes/rbac/rules.ts';
 import { Slices } from '@atrium/kubernetes/slices.ts';
 import { sortInSlices } from '@atrium/lists/sort.ts';
 import type { Asking, ExplorerContext } from '../explorer/rights.ts';
-import { VisibleRoles } from '../explorer/rights.ts';
+import { userBindingOf, VisibleRoles } from '../explorer/rights.ts';
 import { type Reach, type Risk, reachOf, type Severity, severities, severityOf } from './findings.ts';
 import type { StandingQuery } from './schema.ts';
 
@@ -72,8 +72,8 @@ function standing(
   return { binding, rules, hasRole: role !== undefined, risk, severity: severityOf(risk) };
 }
 
-function isForGood({ userBindings }: ExplorerContext, { userBinding }: RoleBinding): boolean {
-  const row = userBinding === undefined ? undefined : userBindings?.cache.get(userBinding);
+function isForGood(context: ExplorerContext, binding: RoleBinding): boolean {
+  const row = userBindingOf(context, binding);
   return row === undefined || (row.expiresAt === undefined && row.request === undefined);
 }
 

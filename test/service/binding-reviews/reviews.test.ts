@@ -164,6 +164,25 @@ describe('a review of bindings', () => {
     await server.kubernetes.remove(`${bindingsPath}/shortened`);
   });
 
+  it('ends a binding that only its label gives to a UserBinding, and leaves the UserBinding', async () => {
+    const admin = aBinding('owner-of-all', { role: 'cluster-admin', to: 'User:manager' });
+    const forged = aBinding('forged', { role: 'reads', to: 'User:jane', namespace: 'shop' });
+    await server.kubernetes.apply(admin, aUserBinding('of-others', { ...ofShop, subjects: [{ kind: 'User', name: 'omar' }] }));
+    await eventually(
+      () => reviews.bindings('shop', 'alice'),
+      (items) => items.some(({ binding }) => binding.userBinding === 'of-others'),
+    );
+    const labels = { 'auth.platform.io/userbinding': 'of-others' };
+    await server.kubernetes.apply({ ...forged, metadata: { ...forged.metadata, labels } });
+    const { version, binding } = await reviews.binding('shop', 'forged', 'manager');
+    expect(binding).not.to.have.property('userBinding');
+    const { status, body } = await reviews.answer('shop', { name: 'forged', version, decision: 'End' }, 'manager');
+    expect(status, JSON.stringify(body)).to.equal(200);
+    expect((await server.kubernetes.call('GET', bindingPath('forged', 'shop'))).status).to.equal(404);
+    expect((await server.kubernetes.call('GET', `${bindingsPath}/of-others`)).status).to.equal(200);
+    await server.kubernetes.remove(`${bindingsPath}/of-others`);
+  });
+
   it('ends nothing while no reminder has reached an owner, and says why', async () => {
     await server.kubernetes.apply(aUserBinding('untold', ofShop));
     await eventually(

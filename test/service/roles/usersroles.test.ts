@@ -6,6 +6,7 @@ import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { grant } from '../../support/grants.ts';
 import { startServer } from '../../support/server.ts';
+import { aBinding as aUserBinding, Bindings } from '../bindings/support.ts';
 import { aUser, nameOf } from '../users/a-user.ts';
 
 const rbac = 'rbac.authorization.k8s.io';
@@ -14,19 +15,17 @@ const jane = nameOf('jane@example.com');
 describe('GET /auth/v1/usersroles', () => {
   const server = forSuite(() => startServer());
 
+  const ofJane = {
+    ...{ subjects: [{ kind: 'User', name: jane }], roleRef: 'edit' },
+    ...{ scope: 'namespace', constraint: [{ namespace: 'shop' }] },
+  };
+
   before(async () => {
     await grant(server.kubernetes, 'manager', 'atrium-users-admin');
-    const binding = (
-      name: string,
-      kind: 'User' | 'Group',
-      subject: string,
-      role: string,
-      namespace?: string,
-      labels: Record<string, string> = {},
-    ) => ({
+    const binding = (name: string, kind: 'User' | 'Group', subject: string, role: string, namespace?: string) => ({
       apiVersion: `${rbac}/v1`,
       kind: namespace ? 'RoleBinding' : 'ClusterRoleBinding',
-      metadata: { name, labels, ...(namespace && { namespace }) },
+      metadata: { name, ...(namespace && { namespace }) },
       roleRef: { apiGroup: rbac, kind: role === 'local-role' ? 'Role' : 'ClusterRole', name: role },
       subjects: [{ apiGroup: rbac, kind, name: subject }],
     });
@@ -42,7 +41,7 @@ describe('GET /auth/v1/usersroles', () => {
       aUser('alice@example.com', { subjectName: 'alice' }),
       binding('dev-view', 'Group', 'dev', 'view'),
       binding('jane-shop', 'User', 'jane@example.com', 'local-role', 'shop'),
-      binding('ub-1', 'User', 'jane@example.com', 'edit', 'shop', { 'auth.platform.io/userbinding': 'jane-edit-shop' }),
+      aUserBinding('jane-edit-shop', ofJane),
       binding('dangling', 'User', 'jane@example.com', 'gone'),
       binding('others', 'User', 'somebody', 'view'),
       binding('alice-edit', 'User', 'alice', 'edit', 'shop'),
@@ -71,6 +70,7 @@ describe('GET /auth/v1/usersroles', () => {
 
   it('lists direct roles and those of groups, from both kinds of binding, and marks missing roles', async () => {
     const { user, items } = await ask(`?name=${jane}`);
+    const [made] = await new Bindings(server.kubernetes).made('jane-edit-shop');
     expect(user).to.deep.equal({ name: jane, subjectName: 'jane@example.com', groups: ['dev'] });
     const direct = { via: 'User', subject: 'jane@example.com' };
     expect(items).to.deep.equal([
@@ -80,7 +80,7 @@ describe('GET /auth/v1/usersroles', () => {
         namespace: 'shop',
         ...direct,
         source: 'userbinding',
-        binding: { kind: 'RoleBinding', name: 'ub-1', namespace: 'shop' },
+        binding: { kind: 'RoleBinding', name: made?.metadata.name, namespace: 'shop' },
         userBinding: 'jane-edit-shop',
       },
       {

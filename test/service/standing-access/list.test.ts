@@ -136,6 +136,17 @@ describe('GET /auth/v1/standingaccess', () => {
     expect(named).to.deep.equal(['for-good']);
   });
 
+  it('lists a binding that only its label gives to a UserBinding with an end', async () => {
+    const labels = { 'auth.platform.io/userbinding': 'for-a-day' };
+    const hidden = aBinding('hidden', { role: 'cluster-admin', to: 'User:alice' });
+    await server.kubernetes.apply({ ...hidden, metadata: { ...hidden.metadata, labels } });
+    const item = await eventually(
+      () => itemOf(server, 'hidden'),
+      (found) => found !== undefined,
+    );
+    expect(item?.binding).to.deep.equal({ kind: 'ClusterRoleBinding', name: 'hidden', namespace: '' });
+  });
+
   it('finds a binding by its name, the name of its UserBinding or its role', async () => {
     const places = async (query: string) =>
       (await standing(server, query)).items.map(({ binding: { namespace, name, userBinding } }) => `${namespace}/${userBinding ?? name}`);

@@ -1,9 +1,8 @@
+import { hash } from 'node:crypto';
 import { reader } from '@atrium/objects/reader.ts';
 import { z } from 'zod';
 import type { KubernetesObject } from '../resource.ts';
 import type { Change } from '../watch/watch-cache.ts';
-
-const userBindingLabel = 'auth.platform.io/userbinding';
 
 /** A RoleBinding or ClusterRoleBinding with the subjects that are kept. */
 export interface RoleBinding {
@@ -16,7 +15,7 @@ export interface RoleBinding {
   readonly role: { readonly kind: 'Role' | 'ClusterRole'; readonly name: string };
   /** Missing in bindings that are not stored yet. */
   readonly creationTimestamp?: string;
-  /** Name of the UserBinding that the service made it for; undefined for other bindings. */
+  /** Name of the UserBinding that the service made it for; undefined for other bindings, whatever their labels. */
   readonly userBinding?: string;
   /** Users and groups by their names in Kubernetes, and service accounts if they are kept. */
   readonly subjects: readonly BoundSubject[];
@@ -37,6 +36,20 @@ export interface BoundSubject {
 /** Reads a reference to a role or a subject. */
 const readReference = reader(z.object({ kind: z.string(), name: z.string(), namespace: z.string() }));
 
+/** Returns the name of all bindings of a UserBinding. The uid separates it from an earlier UserBinding of the same name. */
+export const madeBindingName = (uid: string): string => `ub-${hash('sha256', uid).slice(0, 24)}`;
+
+const readOwners = reader(
+  z.object({ ownerReferences: z.array(z.object({ apiVersion: z.string(), kind: z.string(), name: z.string(), uid: z.string() })) }),
+);
+
+/** Returns the UserBinding of a binding. A label proves nothing: it would hide a binding from reviews, or end another one in its place. */
+const userBindingOf = (metadata: KubernetesObject['metadata']): string | undefined =>
+  readOwners(metadata).ownerReferences?.find(
+    ({ apiVersion = '', kind, uid = '' }) =>
+      kind === 'UserBinding' && apiVersion.startsWith('auth.platform.io/') && metadata.name === madeBindingName(uid),
+  )?.name;
+
 /** Reads a binding. @param hasServiceAccounts keeps service accounts, too */
 export function roleBindingOf(
   { metadata, roleRef, subjects }: KubernetesObject,
@@ -45,7 +58,7 @@ export function roleBindingOf(
 ): RoleBinding {
   const role = readReference(roleRef);
   const namespace = metadata.namespace ?? '';
-  const label = metadata.labels?.[userBindingLabel];
+  const userBinding = userBindingOf(metadata);
   return {
     kind,
     name: metadata.name,
@@ -53,8 +66,7 @@ export function roleBindingOf(
     namespace,
     role: { kind: role.kind === 'Role' ? 'Role' : 'ClusterRole', name: role.name ?? '' },
     ...(metadata.creationTimestamp && { creationTimestamp: metadata.creationTimestamp }),
-    // A name that is too long for a label is in the annotation.
-    ...(label !== undefined && { userBinding: metadata.annotations?.[userBindingLabel] ?? label }),
+    ...(userBinding !== undefined && { userBinding }),
     subjects: (Array.isArray(subjects) ? subjects : [])
       .flatMap((subject) => boundSubject(subject, namespace) ?? [])
       .filter((subject) => hasServiceAccounts || subject.kind !== 'ServiceAccount'),
