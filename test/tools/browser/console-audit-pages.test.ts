@@ -89,6 +89,34 @@ describe('the page of an event', () => {
   });
 });
 
+describe('the pages of a group and of a binding', () => {
+  const { demo, page } = loggedIn('admin', '/');
+  const patch = async (path: string, spec: unknown) => {
+    const headers = { authorization: `Bearer ${demo.person('admin').token}`, 'content-type': 'application/merge-patch+json' };
+    return (await fetch(demo.url + path, { method: 'PATCH', headers, body: JSON.stringify({ spec }) })).status;
+  };
+  const found = (text: RegExp) => page.getByRole('table', { name: 'Activity' }).getByRole('row', { name: text }).first().waitFor();
+
+  it('lead to the actions on a group, and to those of its members', async () => {
+    expect(await patch('/auth/v1/groups/dev', { description: 'Developers of the shop' })).to.equal(200);
+    await page.goto(`${demo.url}/groups/dev`);
+    await page.getByRole('link', { name: 'Actions on this object' }).click();
+    await found(/admin@example.com changed Group dev/);
+    await page.goBack();
+    await page.getByRole('link', { name: 'Actions of its members' }).click();
+    await page.getByRole('search').waitFor();
+    expect(new URL(page.url()).searchParams.get('actorGroup')).to.equal('local:dev');
+  });
+
+  it('lead to the actions on a binding', async () => {
+    const path = '/api/kubernetes/apis/auth.platform.io/v1/userbindings/oncall-view';
+    expect(await patch(path, { expiresAt: '2035-03-04T10:30:00Z' })).to.equal(200);
+    await page.goto(`${demo.url}/bindings/oncall-view`);
+    await page.getByRole('link', { name: 'Actions on this object' }).click();
+    await found(/admin@example.com changed UserBinding oncall-view/);
+  });
+});
+
 describe('addresses of the audit pages with a malformed filter', () => {
   const { demo, page, visitor } = loggedIn('admin', '/');
   const refused = (text: string) => page.getByRole('alert').getByText(text);

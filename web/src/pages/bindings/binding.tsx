@@ -17,6 +17,7 @@ import { Loaded } from '../../ui/loaded';
 import { RulesOf } from '../../ui/rules';
 import { Notice } from '../../ui/state';
 import { toast } from '../../ui/toast';
+import { ActivityLink } from '../activity/activity-link';
 import { StandingLink } from '../explorer/standing-link';
 import { asRead, bindingsPath } from './as-read';
 import { StateOf, subjectsOf, whereOf } from './binding-words';
@@ -184,7 +185,12 @@ function Cards({ binding }: { binding: Schemas['UserBinding'] }) {
               [t('bindings.became'), becameOf(binding)],
             ]}
           />
-          {!spec.expiresAt && <StandingLink name={metadata.name} />}
+          <p class="buttons">
+            <ActivityLink of={{ kind: 'userbindings.auth.platform.io', name: metadata.name, since: 'all' }}>
+              {t('activity.onObject')}
+            </ActivityLink>
+            {!spec.expiresAt && <StandingLink name={metadata.name} />}
+          </p>
         </section>
         <section class="card" aria-labelledby="rules-title">
           <h2 id="rules-title">{t('bindings.rules')}</h2>

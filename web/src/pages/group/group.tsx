@@ -25,6 +25,7 @@ import { PlainTable } from '../../ui/plain-table';
 import { Empty, Notice } from '../../ui/state';
 import { Tabs } from '../../ui/tabs';
 import { toast } from '../../ui/toast';
+import { ActivityLink } from '../activity/activity-link';
 import { awaitsEmails, type Member, membersOf } from './members.ts';
 
 type Open = 'add' | 'view' | 'delete' | Member | undefined;
@@ -80,6 +81,7 @@ function OneGroup({ name, tab }: { name: string; tab: string }) {
       </p>
       <Head name={name} group={load.data.value} show={show} />
       {load.data.value?.spec.description && <p class="measure">{load.data.value.spec.description}</p>}
+      <GroupHistory name={name} group={load.data.value} />
       {!isLocal && <Notice kind="info">{t('groups.ofIssuer')}</Notice>}
       {isLocal && may(rights.patch) === true && may(rights.members) === false && (
         <Notice kind="info">{t('groups.mayNot', { name })}</Notice>
@@ -164,6 +166,14 @@ function Head({ name, group, show }: HeadProps) {
     </header>
   );
 }
+
+/** Links to the changes of a group, and to what its members did. */
+const GroupHistory = ({ name, group }: Pick<HeadProps, 'name' | 'group'>) => (
+  <p class="buttons">
+    <ActivityLink of={{ kind: 'groups.auth.platform.io', name, since: 'all' }}>{t('activity.onObject')}</ActivityLink>
+    <ActivityLink of={{ actorGroup: subjectOf(name, group), since: 'all' }}>{t('activity.ofMembers')}</ActivityLink>
+  </p>
+);
 
 /** Actions of plugins, which are buttons here as the others are. */
 function GroupPlugins({ group }: Pick<HeadProps, 'group'>) {
