@@ -93,18 +93,19 @@ export class StandingAccess {
     const store = this.#store;
     if (store === undefined) return { uses: part.map(() => unknown('NoAudit')) };
     const { accounts } = this.#context.users;
-    const uses = new Uses({
-      ...{ store, from, namespace, signal, serviceNamespace: this.#context.services.namespace },
-      hasPolicy: this.#context.services.config.audit.policy !== undefined,
-      recordOf: (user) => accounts.ofSubject(user)?.name,
-    });
     try {
       const auditedSince = await firstTime(store);
+      const direct = await store.list({ source: 'kube-apiserver', from }, { limit: 1 });
+      const hasDirect = direct.events.length > 0;
+      const uses = new Uses({
+        ...{ store, from, namespace, signal, hasDirect, serviceNamespace: this.#context.services.namespace },
+        hasPolicy: this.#context.services.config.audit.policy !== undefined,
+        recordOf: (user) => accounts.ofSubject(user)?.name,
+      });
       const found: StandingUse[] = [];
       for (const [index, standing] of part.entries())
         found.push(await uses.of(standing, holders[index] ?? { people: [], isComplete: false }, auditedSince));
-      const direct = await store.list({ source: 'kube-apiserver', from }, { limit: 1 });
-      return { uses: found, auditedSince, hasDirect: direct.events.length > 0 };
+      return { uses: found, auditedSince, hasDirect };
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof StatusError) || error.status.code < 500) throw error;

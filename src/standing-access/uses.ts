@@ -5,6 +5,7 @@
 import type { AuditEvent } from '@atrium/audit-store/event.ts';
 import type { AuditFilter, AuditPlace, AuditStore } from '@atrium/audit-store/store.ts';
 import { mapLimit } from '@atrium/http/limits/semaphore.ts';
+import { runningSubresources } from '@atrium/kubernetes/opened-connection.ts';
 import type { RoleBinding } from '@atrium/kubernetes/rbac/role-bindings.ts';
 import type { PolicyRule } from '@atrium/kubernetes/rbac/rules.ts';
 import type { Standing } from './bindings.ts';
@@ -40,6 +41,8 @@ export interface UsesOptions {
   namespace: string | undefined;
   /** Namespace of the service, which has its sessions. */
   serviceNamespace: string;
+  /** The API server has told requests since `from`. */
+  hasDirect: boolean;
   /** The installation has an audit policy of its own, which may leave out requests. */
   hasPolicy: boolean;
   signal: AbortSignal;
@@ -75,11 +78,13 @@ export class Uses {
     const since = Math.max(this.#options.from, created ?? 0);
     const right = { binding, rules, since };
     const { seen: seenKnown, isWhole } = await this.#seen(people, right);
-    const seen = isComplete ? seenKnown : newestOfEach([...seenKnown, ...(await this.#seenByName(right))]);
+    const seen = newestOfEach([...seenKnown, ...(await this.#seenByName(right))]);
     const isAudited = auditedSince !== undefined && auditedSince <= since;
     const last = seen.toSorted((one, other) => (one.requestReceivedTimestamp < other.requestReceivedTimestamp ? 1 : -1))[0];
     if (last !== undefined) {
-      const isCounted = isComplete && (seen.length === people.length || (isWhole && isAudited && !this.#options.hasPolicy));
+      const known = new Set(people);
+      const isKnown = isComplete && seen.every(({ user }) => known.has(user?.username ?? ''));
+      const isCounted = isKnown && (seen.length === people.length || (isWhole && isAudited && !this.#options.hasPolicy));
       return { state: 'Used', users: seen.length, ...(!isCounted && { atLeast: true as const }), last: shown(last) };
     }
     if (!rules.some(isRecorded)) return unknown('NotRecorded');
@@ -110,6 +115,7 @@ export class Uses {
 
   /** Looks for users who are not known to hold the binding: the API server names the binding that allowed a request. */
   async #seenByName(right: Right): Promise<AuditEvent[]> {
+    if (!this.#options.hasDirect || right.binding.subjects.every(({ kind }) => kind === 'User')) return [];
     const page = await this.#ask({ ...this.#conditionsOf(right), source: 'kube-apiserver' }, eventsOfMany);
     return (page?.events ?? []).filter(
       (event) => isAllowedBy(event, right.binding) && this.#isUse(event, event.user?.username ?? '', right),
@@ -206,9 +212,12 @@ function newestOfEach(events: readonly AuditEvent[]): AuditEvent[] {
   return [...newest.values()];
 }
 
-/** Reports whether the audit records a request that the rule allows. */
+/** Reports whether the audit records a request that the rule allows. A WebSocket opens a shell with the verb `get`. */
 const isRecorded = ({ verbs, resources }: PolicyRule): boolean =>
-  resources.length > 0 && (verbs.some((verb) => recordedVerbs.has(verb)) || resources.some((resource) => recordedReads.has(resource)));
+  resources.length > 0 && (verbs.some((verb) => recordedVerbs.has(verb)) || resources.some(isAlwaysRecorded));
+
+const isAlwaysRecorded = (resource: string): boolean =>
+  recordedReads.has(resource) || runningSubresources.includes(resource.split('/')[1] ?? '');
 
 const everything: PolicyRule = { verbs: ['*'], apiGroups: ['*'], resources: ['*'], resourceNames: [], nonResourceURLs: [] };
 

@@ -24,6 +24,8 @@ describe('standing access and requests straight to the API server', () => {
       aBinding('by-certificate', { role: 'restarts', to: 'Group:certificates', namespace: 'shop' }),
       aBinding('by-nobody', { role: 'restarts', to: 'Group:nobody', namespace: 'shop' }),
       aBinding('by-ops', { role: 'restarts', to: 'Group:ops', namespace: 'shop' }),
+      aUser('ada@example.com', { groups: ['leads'] }),
+      aBinding('by-leads', { role: 'restarts', to: 'Group:leads', namespace: 'shop' }),
       aBinding('everywhere', { role: 'restarts', to: 'Group:certificates' }),
       aRole('reads-secrets', [{ apiGroups: [''], resources: ['secrets'], verbs: ['get'] }]),
       aBinding('robot', { role: 'reads-secrets', to: 'ServiceAccount:shop/robot', namespace: 'shop' }),
@@ -38,11 +40,12 @@ describe('standing access and requests straight to the API server', () => {
       aRequest('first-by-ivan', 'ivan', toGroup),
       aRequest('by-ivan', 'ivan', toGroup, { requestReceivedTimestamp: new Date(Date.now() + 30_000).toISOString() }),
       aRequest('dry-run', 'eve', toGroup, { dryRun: true }),
+      aRequest('by-lead', 'lead-by-certificate', toGroup.replace('by-certificate', 'by-leads').replace('certificates', 'leads')),
       aRequest('by-robot', 'system:serviceaccount:shop:robot', toRobot, secret),
     ]);
     await silent.kept.append([aRequest('long-ago', 'alice', '', { requestReceivedTimestamp: daysAgo(400) })]);
     await until(silent, 'auditor');
-    await until(server, 'restarter', 'by-certificate', 'by-nobody', 'by-ops', 'everywhere');
+    await until(server, 'restarter', 'by-certificate', 'by-nobody', 'by-ops', 'by-leads', 'everywhere');
   });
 
   it('counts them as use by a holder', async () => {
@@ -68,6 +71,13 @@ describe('standing access and requests straight to the API server', () => {
     expect(item?.use.state === 'Used' && [item.use.last.auditID, item.use.last.user]).to.deep.equal(['by-ivan', 'ivan']);
     expect((await itemOf(server, 'by-certificate', '&namespace=shop'))?.use.state).to.equal('Used');
     expect((await itemOf(server, 'everywhere'))?.use).to.deep.equal({ state: 'Unknown', reason: 'MembersUnknown' });
+  });
+
+  it('finds a use by a further member of a group that User records have', async () => {
+    const item = await itemOf(server, 'by-leads');
+    expect([item?.people, item?.findings]).to.deep.equal([1, []]);
+    expect(item?.use).to.deep.include({ state: 'Used', users: 1, atLeast: true });
+    expect(item?.use.state === 'Used' && item.use.last.user).to.equal('lead-by-certificate');
   });
 
   it('finds a use by a ServiceAccount', async () => {

@@ -7,7 +7,7 @@ import { startServer } from '../../support/server.ts';
 import { aBinding, aRole, rbacGroup } from '../access/objects.ts';
 import { aBinding as aUserBinding, Bindings } from '../bindings/support.ts';
 import { aUser } from '../users/a-user.ts';
-import { anEvent, dayMs, daysAgo, forManager, itemOf, standing, until, withStore } from './support.ts';
+import { anEvent, dayMs, daysAgo, forManager, itemOf, newerEvents, standing, until, withStore } from './support.ts';
 
 describe('GET /auth/v1/standingaccess', () => {
   const server = forSuite(() => withStore());
@@ -88,6 +88,21 @@ describe('GET /auth/v1/standingaccess', () => {
     expect(item?.use).to.deep.include({ state: 'Used', users: 1 });
     expect(item?.findings).to.deep.equal(['PartlyUsed']);
     expect(item?.use.state === 'Used' && item.use.last.auditID).to.equal('by-jane');
+  });
+
+  it('finds a shell that was opened with the verb get, behind many other events', async () => {
+    const toShell = { apiGroups: [''], resources: ['pods/exec'], verbs: ['get'] };
+    await server.kubernetes.apply(
+      aRole('opens-shells', [toShell, { apiGroups: [''], resources: ['configmaps'], verbs: ['delete'] }]),
+      aRole('only-opens-shells', [toShell]),
+      aBinding('sheller', { role: 'opens-shells', to: 'User:sam' }),
+      aBinding('no-sheller', { role: 'only-opens-shells', to: 'User:noa' }),
+    );
+    const exec = { apiGroup: '', resource: 'pods', subresource: 'exec', namespace: 'shop', name: 'web' };
+    await server.kept.append([anEvent('shell', 'sam', { verb: 'get', objectRef: exec }), ...newerEvents('sam')]);
+    await until(server, 'sheller', 'no-sheller');
+    expect((await itemOf(server, 'sheller'))?.use).to.deep.include({ state: 'Used', users: 1 });
+    expect((await itemOf(server, 'no-sheller'))?.use.state).to.equal('NotSeen');
   });
 
   it('takes no refusal, dry run, own login or request as another user for a use', async () => {
