@@ -290,6 +290,42 @@ describe('the access explorer of the console', () => {
       await row(page, 'helpers').waitFor({ state: 'detached' });
     });
 
+    it('leaves a UserBinding that has changed since the dry run, and ends it after another', async () => {
+      const spec = {
+        ...{ subjects: [{ kind: 'User', name: 'priya@example.com' }], roleRef: 'view' },
+        ...{ scope: 'namespace', constraint: [{ namespace: 'monitoring' }] },
+      };
+      const bindings = 'apis/auth.platform.io/v1/userbindings';
+      await create(demo, bindings, {
+        ...{ apiVersion: 'auth.platform.io/v1', kind: 'UserBinding', metadata: { name: 'on-watch' }, spec },
+      });
+      await eventually(
+        async () => {
+          await page.goto(`${demo.url}/explorer/standing?namespace=monitoring`);
+          await row(page, 'restarters').waitFor();
+          return row(page, 'on-watch').count();
+        },
+        (count) => count === 1,
+      );
+      const dialog = await tryOut('on-watch');
+      const subjects = [...spec.subjects, { kind: 'User', name: 'noa@example.com' }];
+      const headers = { authorization: `Bearer ${demo.person('admin').token}`, 'content-type': 'application/merge-patch+json' };
+      const path = `${demo.url}/api/kubernetes/${bindings}/on-watch`;
+      expect((await fetch(path, { method: 'PATCH', headers, body: JSON.stringify({ spec: { subjects } }) })).status).to.equal(200);
+      await press(page, 'Create the policy and end the binding');
+      await dialog.getByText('This binding has changed meanwhile.').waitFor();
+      await visitor.complainsOf('status of 409');
+      const stored = (await (await fetch(path, { headers })).json()) as { spec: { subjects: unknown }; metadata: object };
+      expect(stored.spec.subjects).to.deep.equal(subjects);
+      expect(stored.metadata).not.to.have.property('deletionTimestamp');
+      await press(page, 'Done');
+      const again = await tryOut('on-watch');
+      await press(page, 'Create the policy and end the binding');
+      await again.getByText('is ready, and the binding has ended.').waitFor();
+      await press(page, 'Done');
+      await row(page, 'on-watch').waitFor({ state: 'detached' });
+    });
+
     it('leaves a binding whose role cannot be requested, and names subjects that could not ask', async () => {
       const dialog = await tryOut('restarters');
       await dialog.getByText(/cannot ask for access.*monitoring\/robot/).waitFor();

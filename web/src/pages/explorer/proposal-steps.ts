@@ -2,6 +2,7 @@
 import { api, bodyOf, type Schemas } from '../../api/client';
 import { apiPath } from '../../api/kinds';
 import { deleteOptions, getJson, type Metadata, write } from '../../api/objects';
+import { asRead } from '../bindings/as-read';
 
 type Item = Schemas['StandingAccessList']['items'][number];
 
@@ -70,10 +71,10 @@ const bindingPath = ({ binding: { kind, namespace, name } }: Item): string =>
     { name, ...(namespace && { namespace }) },
   );
 
-/** Outcome of the dry run, and the version of the binding that it is about. */
+/** Outcome of the dry run, and the version of the binding that it is about, or of its UserBinding. */
 export interface DryRun {
   simulation: Schemas['Simulation'];
-  binding: Metadata;
+  binding: Metadata | Schemas['UserBinding'];
 }
 
 /** Sends the policy and the end of the binding as dry runs, with the rights of the caller. @throws Problem for a refused policy */
@@ -83,10 +84,13 @@ export async function dryRun(item: Item, policy: Policy, signal: AbortSignal): P
     userBinding === undefined
       ? { type: 'delete' as const, kind, name, ...(namespace && { namespace }) }
       : { type: 'delete' as const, kind: 'UserBinding' as const, name: userBinding };
-  const { metadata } = await getJson<{ metadata: Metadata }>(bindingPath(item), signal);
+  const binding =
+    userBinding === undefined
+      ? (await getJson<{ metadata: Metadata }>(bindingPath(item), signal)).metadata
+      : await bodyOf(api.GET('/auth/v2/userbindings/{name}', { params: { path: { name: userBinding } }, signal }));
   await write(`${apiPath(policies)}?dryRun=All`, { method: 'POST', body: policy, signal });
   const simulation = await bodyOf(api.POST('/auth/v1/simulations', { body: { changes: [change] }, signal }));
-  return { simulation, binding: metadata };
+  return { simulation, binding };
 }
 
 interface Ready {
@@ -117,13 +121,16 @@ export async function whyNotReady(name: string, signal: AbortSignal): Promise<st
   return reason;
 }
 
-/** Ends the binding that the dry run was about. A binding that has changed since is not deleted. */
-export async function endBinding(item: Item, { uid, resourceVersion }: Metadata, signal: AbortSignal): Promise<void> {
-  const { userBinding } = item.binding;
-  if (userBinding !== undefined) {
-    await bodyOf(api.DELETE('/auth/v2/userbindings/{name}', { params: { path: { name: userBinding } }, signal }));
-    return;
+/** Ends the binding that the dry run was about. @returns whether it has; a binding that has changed since is not deleted */
+export async function endBinding(item: Item, binding: DryRun['binding'], signal: AbortSignal): Promise<boolean> {
+  if ('spec' in binding) {
+    const path = { name: binding.metadata.name };
+    const remove = (preconditions: object) =>
+      bodyOf(api.DELETE('/auth/v2/userbindings/{name}', { params: { path }, body: { preconditions }, signal }));
+    return (await asRead(binding, remove, signal)) === undefined;
   }
+  const { uid, resourceVersion } = binding;
   const body = { ...deleteOptions(uid, 'Background'), preconditions: { uid, resourceVersion } };
   await write(bindingPath(item), { method: 'DELETE', body, signal });
+  return true;
 }

@@ -177,8 +177,7 @@ async function applied(
   try {
     const notReady = await whyNotReady(policy.metadata.name, signal);
     if (notReady !== undefined) return { notReady };
-    await endBinding(item, binding, signal);
-    return {};
+    return (await endBinding(item, binding, signal)) ? {} : { notEnded: t('bindings.changedMeanwhile') };
   } catch (error) {
     return { notEnded: asProblem(error).message };
   }
