@@ -90,6 +90,9 @@ const isDebug = (about: About): boolean =>
 export const mayTell = (about: About): boolean =>
   (about.verb === 'patch' && about.subresource === '' && about.name !== '') || isGrant(about) || isApproval(about) || isDebug(about);
 
+/** Reports whether the answer to a request tells the facts of its body, which may be in another format than JSON. */
+export const isToldByAnswer = (about: About): boolean => isGrant(about) || isApproval(about);
+
 /**
  * Returns the role that a binding gave before a request that takes or changes it, which neither the request nor the answer tells.
  *

@@ -103,7 +103,7 @@ export class KubernetesProxy {
       isLong,
       signal: lasting?.signal ?? signal,
     };
-    if (recording) call.body = recording.reading(call.body);
+    if (recording) Object.assign(call, { body: recording.reading(call.body), headers: recording.asking(call.headers) });
     await recording?.announce();
     if (target.upgrade !== undefined) return this.#switch({ ctx, caller, target }, target.upgrade, call, recording);
     if (recording?.isScale) await this.#readBefore(caller, call, recording);

@@ -15,9 +15,10 @@ import type { AuditIntake } from '../audit/audit-intake.ts';
 import { type AuditRule, ruleFor } from '../audit/audit-policy.ts';
 import { isKeptByDefault, maxBodyTextBytes } from '../audit/kept-content.ts';
 import { storedUser } from '../audit/stored-event.ts';
-import { grantAfter, grantBefore, mayTell, type Told, toldBy } from '../audit/written-action.ts';
+import { grantAfter, grantBefore, isToldByAnswer, mayTell, type Told, toldBy } from '../audit/written-action.ts';
 import type { Config } from '../config/schema.ts';
 import type { Services } from '../services.ts';
+import { AnsweredName } from './answered-name.ts';
 import { KeptBody } from './kept-body.ts';
 import { isRead } from './rules.ts';
 
@@ -28,6 +29,8 @@ const maxTypeLength = 64;
 const named = z.object({ metadata: z.object({ name: z.string() }) });
 /** A Scale without a number has none: the API server leaves 0 out. */
 const scaled = z.object({ spec: z.object({ replicas: z.int().default(0) }) });
+
+const readVerbs = ['get', 'list', 'watch'];
 
 interface Recorder {
   auditIntake: AuditIntake;
@@ -90,6 +93,8 @@ export class Recording {
   #answerBytes = 0;
   #replicasBefore: number | undefined;
   #facts: Pick<AuditEvent, 'changes'> & { name?: string | undefined } = {};
+  /** Object that a write has made, where it tells what the body does not. */
+  #made: unknown;
 
   private constructor(
     ctx: Context,
@@ -177,8 +182,11 @@ export class Recording {
   }
 
   async *#counted(stream: Readable): AsyncGenerator<Uint8Array> {
+    const name = this.#isCreation && (this.#code ?? 0) < 300 ? new AnsweredName() : undefined;
     for await (const chunk of stream) {
       this.#answerBytes += chunk.length;
+      name?.read(chunk);
+      if (name?.found !== undefined) this.#facts = { name: name.found };
       yield chunk;
     }
   }
@@ -223,7 +231,7 @@ export class Recording {
   /** Returns what the body of a write tells that had an effect, or would have had one. */
   #told(code: number): Told {
     if (code >= 300 || this.#body === undefined || !mayTell(this.#about)) return {};
-    return toldBy(this.#about, this.#mediaType, this.#body.content);
+    return toldBy(this.#about, this.#mediaType, this.#body.content ?? this.#made);
   }
 
   /** Names the recording of the shell. */
@@ -253,6 +261,11 @@ export class Recording {
     });
   }
 
+  /** Reports whether the answer alone has the name of the object. */
+  get #isCreation(): boolean {
+    return this.#about.verb === 'create' && this.#about.name === '';
+  }
+
   /** Reports whether the request sets a number of replicas. */
   get isScale(): boolean {
     return this.#target.resource?.subresource === 'scale';
@@ -260,7 +273,14 @@ export class Recording {
 
   /** Reports whether the answer has facts for the event. */
   get readsAnswer(): boolean {
-    return this.#target.resource?.name === '' || this.isScale;
+    return this.#target.resource?.name === '' || this.isScale || isToldByAnswer(this.#about);
+  }
+
+  /** Returns headers for an answer that can be read: clients of Go prefer Protobuf, and a Table may have no name. All of them take JSON. */
+  asking(headers: PassedCall['headers']): PassedCall['headers'] {
+    if (!this.readsAnswer || readVerbs.includes(this.#about.verb)) return headers;
+    const { 'accept-encoding': _compressed, ...others } = headers;
+    return { ...others, accept: 'application/json' };
   }
 
   /** Takes the answer to a read before the write. */
@@ -274,6 +294,7 @@ export class Recording {
     if (!this.readsAnswer) return;
     if (!this.isScale) {
       this.#facts = { name: factsIn(named, code, content)?.metadata.name };
+      if (isToldByAnswer(this.#about)) this.#made = factsIn(z.unknown(), code, content);
       return;
     }
     const [from, to] = [this.#replicasBefore, factsIn(scaled, code, content)?.spec.replicas];

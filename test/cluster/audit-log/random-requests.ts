@@ -14,6 +14,8 @@ export interface RandomRequest {
   isAborted: boolean;
   isUpgrade: boolean;
   agent: string;
+  /** Media types of the answer. */
+  accept: string;
   /** User as whom the request is made. */
   viewed: string | undefined;
   isViewWrite: boolean;
@@ -83,6 +85,7 @@ export function randomRequests(random: () => number): () => RandomRequest {
       { data: { a: String(random()) } },
       'no JSON',
       { ...named, data: { a: 'x'.repeat(20_000) } },
+      { ...named, data: { a: 'x'.repeat(100_000) } },
     ]);
   }
 
@@ -101,6 +104,7 @@ export function randomRequests(random: () => number): () => RandomRequest {
       hasAccessToken: random() < 0.2,
       isAborted: random() < 0.05,
       isUpgrade: method === 'GET' && /exec|attach|portforward/.test(path),
+      accept: oneOf(['*/*', 'application/vnd.kubernetes.protobuf,application/json', 'application/json;as=Table;v=v1;g=meta.k8s.io']),
       agent: oneOf(['kubectl', '"},{"x":"', '<script>', '=1+1']),
       viewed: random() < 0.15 ? oneOf(['alice', 'bob', 'nobody']) : undefined,
       isViewWrite: random() < 0.8,
