@@ -59,7 +59,7 @@ const isEnding = (context: ReviewContext, binding: RoleBinding): boolean => user
 export function ownershipOf({ users }: ReviewContext, { subjects }: RoleBinding, caller: Caller): 'user' | 'group' | undefined {
   const account = ownAccount(users.accounts, caller);
   const names = new Set([caller.identity.name, ...(account ? subjectNamesOf(account) : [])]);
-  if (subjects.some(({ kind, name }) => kind === 'User' && names.has(name))) return 'user';
+  if (subjects.some(({ kind, name }) => kind !== 'Group' && names.has(name))) return 'user';
   return subjects.some(({ kind, name }) => kind === 'Group' && caller.identity.groups.includes(name)) ? 'group' : undefined;
 }
 

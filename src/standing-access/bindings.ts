@@ -19,7 +19,9 @@ export interface Standing {
   readonly severity: Severity;
 }
 
-const everyone: ReadonlySet<string> = new Set(['system:authenticated', 'system:unauthenticated']);
+const everyone: ReadonlySet<string> = new Set(['Group system:authenticated', 'Group system:unauthenticated', 'User system:anonymous']);
+/** Roles that Kubernetes gives to everyone. Another role is no role of Kubernetes, whatever its name is. */
+const rolesOfEveryone: ReadonlySet<string> = new Set(['system:basic-user', 'system:discovery', 'system:public-info-viewer']);
 
 /** Returns the standing bindings of the question, the highest severity first. @throws StatusError 429, 503, 504 */
 export async function standingBindings(
@@ -67,8 +69,7 @@ function standing(
   const rules = isVisible ? (role?.rules ?? noRules) : undefined;
   const reach = rules && (reaches.get(rules) ?? reachOf(rules));
   if (rules && reach) reaches.set(rules, reach);
-  const isForEveryone = binding.subjects.some(({ kind, name }) => kind === 'Group' && everyone.has(name));
-  const risk = { reach, isClusterWide: binding.namespace === '', isForEveryone };
+  const risk = { reach, isClusterWide: binding.namespace === '', isForEveryone: binding.subjects.some(isEveryone) };
   return { binding, rules, hasRole: role !== undefined, risk, severity: severityOf(risk) };
 }
 
@@ -78,8 +79,13 @@ function isForGood(context: ExplorerContext, binding: RoleBinding): boolean {
 }
 
 /** Reports whether a binding names users or groups, and is none that Kubernetes makes for all of its users. */
-const namesPeople = ({ role, subjects }: RoleBinding): boolean =>
-  subjects.some(({ kind }) => kind !== 'ServiceAccount') && !(isReservedName(role.name) && subjects.every(isOfCluster));
+const namesPeople = ({ role, subjects }: RoleBinding): boolean => {
+  if (subjects.every(({ kind }) => kind === 'ServiceAccount')) return false;
+  const isOfKubernetes = isReservedName(role.name) && subjects.every(isOfCluster);
+  return !isOfKubernetes || (subjects.some(isEveryone) && !rolesOfEveryone.has(role.name));
+};
+
+const isEveryone = ({ kind, name }: BoundSubject): boolean => everyone.has(`${kind} ${name}`);
 
 const isOfCluster = ({ kind, name }: BoundSubject): boolean => (kind === 'Group' ? isReservedGroup(name) : isReservedName(name));
 

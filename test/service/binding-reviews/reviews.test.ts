@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { startServer } from '../../support/server.ts';
-import { aBinding, aNamespace, aRole, bindingPath, podRule } from '../access/objects.ts';
+import { aBinding, accountToken, aNamespace, aRole, bindingPath, podRule } from '../access/objects.ts';
 import { aBinding as aUserBinding, bindingsPath, grantBinding } from '../bindings/support.ts';
 import { Reviews } from './support.ts';
 
@@ -99,6 +99,17 @@ describe('a review of bindings', () => {
     const { version } = await reviews.binding('shop', 'owner-of-shop', 'alice');
     const { status, body } = await reviews.answer('shop', { name: 'owner-of-shop', version, decision: 'Keep' }, 'alice');
     expect([status, body.details?.causes?.map(({ reason }) => reason)]).to.deep.equal([403, ['OwnBinding']]);
+  });
+
+  it('refuses a ServiceAccount that keeps a binding that names it', async () => {
+    const token = await accountToken(server.kubernetes, 'shop', 'keeper');
+    await server.kubernetes.apply(
+      aBinding('keepers', { role: 'binding-owner', to: ['ServiceAccount:shop/keeper', 'User:jane'], namespace: 'shop' }),
+    );
+    const { version } = await reviews.binding('shop', 'keepers', 'alice');
+    const { status, body } = await reviews.answer('shop', { name: 'keepers', version, decision: 'Keep' }, 'alice', { token });
+    expect([status, body.details?.causes?.map(({ reason }) => reason)]).to.deep.equal([403, ['OwnBinding']]);
+    await server.kubernetes.remove(bindingPath('keepers', 'shop'));
   });
 
   it('refuses bad answers without a change', async () => {

@@ -54,6 +54,17 @@ describe('GET /auth/v1/standingaccess', () => {
     expect((await standing(server)).items.map(({ role }) => role.name)).not.to.include('system:discovery');
   });
 
+  it('lists bindings for everyone, also of a role with a name of Kubernetes', async () => {
+    await server.kubernetes.apply(
+      aRole('system:helpers', [{ apiGroups: ['example.com'], resources: ['helps'], verbs: ['escalate'] }]),
+      aBinding('for-everyone', { role: 'system:helpers', to: 'Group:system:authenticated' }),
+      aBinding('for-anonymous', { role: 'reads', to: 'User:system:anonymous' }),
+    );
+    await until(server, 'for-everyone', 'for-anonymous');
+    expect(await itemOf(server, 'for-everyone')).to.deep.include({ severity: 'Critical', findings: ['Escalation', 'Everyone'] });
+    expect((await itemOf(server, 'for-anonymous'))?.findings).to.deep.equal(['Everyone']);
+  });
+
   it('tells a use through the door, of each binding that gives the right and of no other', async () => {
     await server.kubernetes.apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'web', namespace: 'shop' } });
     const path = '/api/kubernetes/api/v1/namespaces/shop/configmaps/web';
