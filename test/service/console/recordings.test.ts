@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { parseCast, timeIn, transcriptOf } from '../../../web/src/pages/activity/cast.ts';
+import { parseCast, sizeIn, timeIn, transcriptOf } from '../../../web/src/pages/activity/cast.ts';
 
 const cast = (...events: [number, string, string][]) =>
   [
@@ -32,6 +32,14 @@ describe('a recording in the console', () => {
       { seconds: 2, text: 'two' },
       { seconds: 5, text: '7 bytes of output are missing' },
       { seconds: 6, text: 'last' },
+    ]);
+  });
+
+  it('is shown in a size that a browser can hold', () => {
+    const { width, height } = parseCast(cast().replace('"width":100,"height":30', '"width":10000,"height":9999'));
+    expect([width, height]).to.deep.equal([500, 200]);
+    expect(['80x24', '9999x9999', '10000x50', '0', 'x'].map(sizeIn)).to.deep.equal([
+      ...[{ columns: 80, rows: 24 }, { columns: 500, rows: 200 }, { columns: 500, rows: 50 }, undefined, undefined],
     ]);
   });
 

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { LogText } from '../../../web/src/pages/cluster/logs/log-text.ts';
+import { shownOf } from '../../../web/src/pages/cluster/logs/terminal-line.ts';
 
 const encoded = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text);
 
@@ -136,5 +137,13 @@ describe('the view of a log as a terminal shows it', () => {
     for (let step = 0; step < 20_000; step += 1) log.add(encoded(`\x1b[1G\x1b[0Kstep ${step}`).buffer);
 
     expect(log.unfinished).to.equal('step 19999');
+  });
+
+  it('adds cells in proportion to its length alone', () => {
+    const wide = '\x1b[1000Cx\x1b[1000b\x1b[G\x1b[1000@\r\x1b[K';
+    const long = shownOf(`${wide.repeat(1_000)}\x1b[1000Cx\x1b[1000b`);
+
+    expect(long).to.equal('x');
+    expect(shownOf('\x1b[40Cx\x1b[3b')).to.equal(`${' '.repeat(40)}xxxx`);
   });
 });

@@ -53,6 +53,29 @@ describe('recordings in the console', () => {
     await player().filter({ hasNotText: 'onerror' }).waitFor();
   });
 
+  it('play output that would stop a terminal', async () => {
+    const most = 2_147_483_647;
+    const stopping = [...'STLMIZ'].map((final) => `\u001b[${most}${final}`).join('');
+    const events = [
+      [0.1, 'o', 'first words\r\n'],
+      [0.2, 'o', `${stopping}x\u001b[${most}b\r\n`],
+      [0.5, 'o', 'long words '.repeat(200_000)],
+      [0.6, 'o', '\r\nlast words'],
+    ];
+    const head = { version: 2, width: 80, height: 24, timestamp: 1_764_496_800, title: hostile };
+    const body = [head, ...events].map((line) => `${JSON.stringify(line)}\n`).join('');
+    await page.route('**/auth/v1/audit/recordings/hostile', (route) => route.fulfill({ body, contentType: 'application/x-asciicast' }));
+    await page.goto(`${demo.url}/activity/recordings/hostile`);
+    await lines().filter({ hasText: 'last words' }).getByRole('button').click();
+    // A terminal that is out of sight draws nothing.
+    await page.getByRole('button', { name: 'Play' }).scrollIntoViewIfNeeded();
+    await player().filter({ hasText: 'last words' }).waitFor();
+    await lines().filter({ hasText: 'first words' }).getByRole('button').click();
+    await page.getByRole('button', { name: 'Play' }).scrollIntoViewIfNeeded();
+    await player().filter({ hasText: 'first words' }).waitFor();
+    await player().filter({ hasNotText: 'last words' }).waitFor();
+  });
+
   it('are listed', async () => {
     await page.getByRole('link', { name: 'Recordings of shells' }).click();
     await page.getByRole('table', { name: 'Recordings of shells' }).getByText('admin@example.com').first().waitFor();

@@ -53,20 +53,72 @@ export function startReplay(host: HTMLElement, { columns: cols, rows }: { column
     // A recording leads nowhere.
     linkHandler: { activate: () => undefined },
   });
+  boundRepetitions(terminal);
   terminal.open(host);
   // Screen readers and keyboards get the text beside it.
   terminal.textarea?.setAttribute('tabindex', '-1');
-  // In the order of the text, which is parsed later.
-  const resize: ReplayView['resize'] = (size) => terminal.write('', () => terminal.resize(size.columns, size.rows));
+  const steps = new ReplaySteps(terminal);
   return {
-    write: (text) => terminal.write(text),
-    resize,
+    write: (text) => steps.write(text),
+    resize: (size) => steps.resize(size),
     clear(size) {
-      terminal.write('\u001bc');
-      resize(size);
+      steps.drop();
+      steps.write('\u001bc');
+      steps.resize(size);
     },
-    stop: () => terminal.dispose(),
+    stop() {
+      steps.drop();
+      terminal.dispose();
+    },
   };
+}
+
+/** Characters that a terminal gets at once. The page goes on between them. */
+const pieceSize = 256 * 1024;
+
+/** Hands text and sizes to a terminal one after the other: it refuses more than 50 MB at once, and a place further back drops the rest. */
+class ReplaySteps {
+  readonly #terminal: Terminal;
+  #waiting: (string | { columns: number; rows: number })[] = [];
+  #isBusy = false;
+
+  constructor(terminal: Terminal) {
+    this.#terminal = terminal;
+  }
+
+  write(text: string): void {
+    for (let at = 0; at < text.length; at += pieceSize) this.#waiting.push(text.slice(at, at + pieceSize));
+    this.#goOn();
+  }
+
+  resize(size: { columns: number; rows: number }): void {
+    this.#waiting.push(size);
+    this.#goOn();
+  }
+
+  drop(): void {
+    this.#waiting = [];
+  }
+
+  #goOn(): void {
+    const next = this.#isBusy ? undefined : this.#waiting.shift();
+    if (next === undefined) return;
+    this.#isBusy = true;
+    if (typeof next !== 'string') this.#terminal.resize(next.columns, next.rows);
+    this.#terminal.write(typeof next === 'string' ? next : '', () => {
+      this.#isBusy = false;
+      this.#goOn();
+    });
+  }
+}
+
+/** Sequences whose number is one of repetitions: scrolled, inserted and deleted lines, tabs, and a repeated character. */
+const repeating = ['S', 'T', 'L', 'M', 'I', 'Z', 'b'];
+
+/** Ignores sequences that repeat something more often than the terminal has places. The terminal would not answer for hours. */
+function boundRepetitions(terminal: Terminal): void {
+  for (const final of repeating)
+    terminal.parser.registerCsiHandler({ final }, ([count]) => Number(count) > Math.max(terminal.cols, terminal.rows));
 }
 
 const looks = (host: HTMLElement) => ({
@@ -79,6 +131,7 @@ export function startTerminal(host: HTMLElement, { onInput, onResize, onLeave }:
     ...looks(host),
     screenReaderMode: true,
   });
+  boundRepetitions(terminal);
   const fit = new FitAddon();
   terminal.loadAddon(fit);
   terminal.open(host);

@@ -26,7 +26,15 @@ export function parseCast(text: string): Cast {
     const [seconds, code, given] = JSON.parse(line) as [number, string, string];
     return [{ seconds, code, text: given }];
   });
-  return { title, width, height, startedAt: new Date(timestamp * 1000).toISOString(), events, seconds: events.at(-1)?.seconds ?? 0 };
+  const { columns, rows } = shownSize(width, height);
+  return {
+    title,
+    width: columns,
+    height: rows,
+    startedAt: new Date(timestamp * 1000).toISOString(),
+    events,
+    seconds: events.at(-1)?.seconds ?? 0,
+  };
 }
 
 export interface ShownLine {
@@ -64,10 +72,15 @@ export function transcriptOf(events: readonly CastEvent[]): ShownLine[] {
   return lines;
 }
 
+/** Largest size that is shown. Clients may send any: 10,000 columns and rows take more memory than a browser has. */
+const [maxColumns, maxRows] = [500, 200];
+
+const shownSize = (columns: number, rows: number) => ({ columns: Math.min(columns, maxColumns), rows: Math.min(rows, maxRows) });
+
 /** Returns a size of the terminal; undefined for a text that is none. */
 export function sizeIn(text: string): { columns: number; rows: number } | undefined {
-  const [, columns, rows] = /^(\d{1,4})x(\d{1,4})$/.exec(text) ?? [];
-  return columns === undefined || rows === undefined ? undefined : { columns: Number(columns), rows: Number(rows) };
+  const [, columns, rows] = /^(\d{1,5})x(\d{1,5})$/.exec(text) ?? [];
+  return columns === undefined || rows === undefined ? undefined : shownSize(Number(columns), Number(rows));
 }
 
 /** Returns a time in a recording, such as `1:05` or `1:00:05`. */

@@ -21,12 +21,20 @@ const anyControl = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/;
 
 /** Beyond it, a cursor does not move to the right of the text, and no text is moved: a line must not cost more than its length. */
 const widest = 1024;
+/** Cells for each character of a line that sequences may add: a few bytes can ask for a thousand repetitions again and again. */
+const addedForEach = 8;
 
 class Row {
   readonly #finished: string[] = [];
   #cells: string[] = [];
   #column = 0;
   #saved = 0;
+  /** Cells that sequences may still add. */
+  #addable: number;
+
+  constructor(line: string) {
+    this.#addable = widest + addedForEach * line.length;
+  }
 
   get text(): string {
     const current = this.#cells.length === 0 ? [] : [this.#cells.join('')];
@@ -39,8 +47,11 @@ class Row {
   }
 
   write(text: string): void {
+    if (text !== '' && this.#column > this.#cells.length) {
+      for (let left = this.#added(this.#column - this.#cells.length); left > 0; left -= 1) this.#cells.push(' ');
+      this.#column = this.#cells.length;
+    }
     for (const character of text) {
-      while (this.#cells.length < this.#column) this.#cells.push(' ');
       if (/^\p{M}$/u.test(character) && this.#column > 0) this.#cells[this.#column - 1] += character;
       else this.#cells[this.#column++] = character;
     }
@@ -72,10 +83,10 @@ class Row {
     K: (_count, first) => this.#erase(first),
     P: (count) => this.#isShort && this.#cells.splice(this.#column, count),
     X: (count) => this.#isShort && this.#blank(this.#column, this.#column + count),
-    '@': (count) => this.#isShort && this.#cells.splice(this.#column, 0, ...' '.repeat(Math.min(count, widest))),
+    '@': (count) => this.#isShort && this.#cells.splice(this.#column, 0, ...' '.repeat(this.#added(count))),
     '`': (count) => this.#moveTo(count - 1),
     a: (count) => this.#moveTo(this.#column + count),
-    b: (count) => this.#isShort && this.write((this.#cells[this.#column - 1] ?? '').repeat(Math.min(count, widest))),
+    b: (count) => this.#isShort && this.write((this.#cells[this.#column - 1] ?? '').repeat(this.#added(count))),
     d: () => this.#leave(this.#column),
     e: () => this.#leave(this.#column),
     f: (_row, _first, column) => this.#leave((column || 1) - 1),
@@ -91,6 +102,13 @@ class Row {
 
   get #isShort(): boolean {
     return this.#cells.length <= widest;
+  }
+
+  /** Returns how many of some cells are added. */
+  #added(count: number): number {
+    const added = Math.min(count, widest, this.#addable);
+    this.#addable -= added;
+    return added;
   }
 
   #save(): void {
@@ -121,7 +139,7 @@ class Row {
 }
 
 function rowOf(line: string): Row {
-  const row = new Row();
+  const row = new Row(line);
   let at = 0;
   for (const { 0: found, index } of line.matchAll(sequence)) {
     row.write(line.slice(at, index));
