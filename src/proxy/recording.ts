@@ -142,7 +142,8 @@ export class Recording {
   static begin(ctx: Context, caller: Caller, target: Target, recorder: Recorder): Recording | undefined {
     const access = requestedAccess(ctx.method, target);
     if (target.resource === undefined || access === undefined) return undefined;
-    const about = { ...target.resource, verb: access.verb };
+    // Like the API server's policy, that of the service takes a namespace as an object within itself.
+    const about = { ...target.resource, namespace: placeOf(target.resource), verb: access.verb };
     const rule = ruleOf(ctx.method, caller, target, about, recorder.policy);
     if (rule.level === 'None') return undefined;
     const recording = new Recording(ctx, caller, target, { ...recorder, about, rule });
@@ -199,11 +200,12 @@ export class Recording {
     const requestObject = code < 400 && this.#isBodyKept ? this.#body?.text : undefined;
     const { bodyBytes } = this.#state;
     const { objectRef } = this.#common;
+    const namespace = placeOf({ ...this.#about, ...(name && { name }) });
     this.#intake.record({
       ...this.#common,
       ...(code !== 403 && this.#right),
       auditID: this.id,
-      objectRef: { ...objectRef, ...(name && { name }) },
+      objectRef: { ...objectRef, ...(namespace && { namespace }), ...(name && { name }) },
       ...(code === 101 && { stage: 'ResponseStarted' }),
       requestReceivedTimestamp: this.#at.toISOString(),
       milliseconds: Math.round(performance.now() - this.#state.startedAt),

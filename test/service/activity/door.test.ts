@@ -130,6 +130,46 @@ describe('events of requests at the door', () => {
     expect((await list('bob', { verb: 'delete', outcome: 'failure' })).items).to.have.length(1);
   });
 
+  it('are in the namespace that they create, change or delete, like its other events', async () => {
+    const rules = { apiGroups: [''], resources: ['namespaces'], verbs: ['*'] };
+    await server.kubernetes.apply(role('owners', rules));
+    await server.kubernetes.apply(clusterRoleBinding('owner', 'owners', { kind: 'User', name: 'alice' }));
+    const audits = { apiGroups: ['auth.platform.io'], resources: ['audits'], verbs: ['list'] };
+    const auditor = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role', metadata: { name: 'auditor', namespace: 'shop' } };
+    const { metadata } = auditor;
+    await server.kubernetes.apply({ ...auditor, rules: [audits] });
+    await server.kubernetes.apply({
+      ...{ apiVersion: auditor.apiVersion, kind: 'RoleBinding', metadata },
+      ...{
+        subjects: [{ kind: 'User', name: 'nobody' }],
+        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'auditor' },
+      },
+    });
+    const change = { metadata: { labels: { 'pod-security.kubernetes.io/enforce': 'privileged' } } };
+    const type = { 'content-type': 'application/merge-patch+json' };
+    const namespaces = `${door}/api/v1/namespaces`;
+    await eventually(
+      () => write('POST', namespaces, 'alice', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'other' } }),
+      ({ status }) => status === 201,
+    );
+    for (const name of ['shop', 'other'])
+      expect((await write('PATCH', `${namespaces}/${name}`, 'alice', change, type)).status).to.equal(200);
+    const ofKind = { group: '', resource: 'namespaces' };
+    expect((await events(2, 'bob', { ...ofKind, namespace: 'other', outcome: 'success' })).items.map(({ verb }) => verb)).to.deep.equal([
+      'patch',
+      'create',
+    ]);
+    const { scope, items } = await eventually(
+      () => list('nobody', { ...ofKind, namespace: 'shop' }),
+      (found) => found.items.length === 1,
+    );
+    const [labelled] = items;
+    expect([scope, labelled?.objectRef]).to.deep.equal(['All', { apiGroup: '', resource: 'namespaces', namespace: 'shop', name: 'shop' }]);
+    const [other] = (await list('bob', { namespace: 'other' })).items;
+    const codes = [labelled, other].map((one) => server.request(`/auth/v1/audit/${one?.auditID}`, { as: 'nobody' }));
+    expect((await Promise.all(codes)).map(({ status }) => status)).to.deep.equal([200, 404]);
+  });
+
   it('tell reads of Secrets without a value, and no other reads', async () => {
     await server.kubernetes.apply({
       apiVersion: 'v1',

@@ -29,6 +29,10 @@ const told: readonly (readonly [object, string])[] = [
   [{ connection: sh, stage: 'ResponseStarted' }, 'bob@example.com opened a shell in Pod cart-0 in shop'],
   [{ connection: sh, stage: 'ResponseComplete' }, 'The shell of bob@example.com in Pod cart-0 in shop ended'],
   [
+    { verb: 'delete', objectRef: { apiGroup: '', resource: 'namespaces', namespace: 'cart-0', name: 'cart-0' } },
+    'bob@example.com deleted Namespace cart-0',
+  ],
+  [
     { connection: sh, stage: 'ResponseComplete', reason: 'AccessLost' },
     'The shell of bob@example.com in Pod cart-0 in shop ended: the right no longer existed',
   ],

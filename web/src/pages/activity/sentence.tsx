@@ -106,8 +106,10 @@ const ActorLink = ({ name }: { name: string }) => (
 
 function Target({ of: { apiGroup, resource, subresource, namespace, name }, user, kinds, isAtObject }: TargetProps) {
   const kind = kinds.find((one) => one.group === apiGroup && one.resource === resource && one.isPreferred);
+  // A namespace is an object within itself.
+  const place = isAtObject || (apiGroup === '' && resource === 'namespaces') ? undefined : namespace;
   const isUnknown = subresource !== undefined && kind === undefined;
-  if (name === undefined) return inNamespace(kind?.title ?? resource, isAtObject ? undefined : namespace);
+  if (name === undefined) return inNamespace(kind?.title ?? resource, place);
   const shown = <bdi>{user ?? name}</bdi>;
   const object = (
     <>
@@ -115,7 +117,7 @@ function Target({ of: { apiGroup, resource, subresource, namespace, name }, user
       {kind === undefined || isAtObject ? shown : <a href={href(pageOfObject(kind, name, namespace))}>{shown}</a>}
     </>
   );
-  return inNamespace(object, isAtObject ? undefined : namespace);
+  return inNamespace(object, place);
 }
 
 /** Returns the history of an object. The page of an access request has its reason and its approvers, and leads to its events. */
