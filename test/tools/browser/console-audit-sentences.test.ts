@@ -94,6 +94,16 @@ describe('sentences about shells on the page Activity', () => {
       else expect(lines.filter((line) => !/cart-0|Shell/.test(line) || /\{\{|[\uE000\uE001]/.test(line))).to.deep.equal([]);
     });
 
+  it('keep their words in order beside a command with marks of direction', async () => {
+    const command = ['echo', '\u202etxt.exe'];
+    items.push({ ...items[4], auditID: 'turned', stage: undefined, connection: { command } } as never);
+    await page.evaluate("localStorage.setItem('atrium-language', 'en')");
+    await page.goto(`${demo.url}/activity`);
+    const cell = page.locator('main .plain tbody td:nth-child(2)').filter({ hasText: 'txt.exe' });
+    const [shown, object] = [await cell.locator('code').boundingBox(), await cell.getByText('cart-0').boundingBox()];
+    expect(object?.x).to.be.greaterThan((shown?.x ?? 0) + (shown?.width ?? 0));
+  });
+
   it('lead to the access requests by which the user had a role', async () => {
     items.push({ ...items[4], auditID: 'last', accessRequests: ['ada-edit', 'ada-view'] } as never);
     await page.evaluate("localStorage.setItem('atrium-language', 'en')");
