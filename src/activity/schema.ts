@@ -31,9 +31,7 @@ const conditions = {
   session: equal('Session in which it was done.'),
   accessToken: equal('Id of the access token with which it was done.'),
   request: equal('`X-Request-Id` of the request.'),
-  outcome: auditEvent.shape.outcome
-    .optional()
-    .describe('`failure`: it was refused, or failed. `unknown`: the replica ended before it saw the answer.'),
+  outcome: auditEvent.shape.outcome.optional().describe('`failure`: it was refused, or failed. `unknown`: the replica saw no answer.'),
   text: z
     .string()
     .max(253)

@@ -25,6 +25,9 @@ import { isRead } from './rules.ts';
 /** Bound of a media type: no type of a patch is longer. */
 const maxTypeLength = 64;
 
+/** Codes of requests without an answer: the caller left, or the API server took too long. */
+const unanswered = [499, 504];
+
 /** Members of answers that an event tells. */
 const named = z.object({ metadata: z.object({ name: z.string() }) });
 /** A Scale without a number has none: the API server leaves 0 out. */
@@ -90,6 +93,8 @@ export class Recording {
   /** True if no event of the answer follows: its connection has begun, or it was refused for want of room. */
   #isOver = false;
   #code: number | undefined;
+  /** True once the request is passed on. */
+  #isPassed = false;
   #answerBytes = 0;
   #replicasBefore: number | undefined;
   #facts: Pick<AuditEvent, 'changes'> & { name?: string | undefined } = {};
@@ -167,6 +172,7 @@ export class Recording {
       this.#isOver = true;
       throw error;
     }
+    this.#isPassed = true;
   }
 
   /** Returns the body to pass on, whose begin the event keeps where the policy says so. */
@@ -211,7 +217,7 @@ export class Recording {
       milliseconds: Math.round(performance.now() - this.#state.startedAt),
       ...(bodyBytes !== undefined && { requestBytes: bodyBytes }),
       ...(this.#answerBytes > 0 && { responseBytes: this.#answerBytes }),
-      outcome: code < 400 ? 'success' : 'failure',
+      outcome: this.#outcome(code),
       responseStatus: { code },
       ...(this.#isDryRun && { dryRun: true }),
       ...(code < 300 && this.#grantBefore && { grant: grantAfter(this.#grantBefore, this.#mediaType, this.#body?.content) }),
@@ -234,6 +240,12 @@ export class Recording {
   #told(code: number): Told {
     if (code >= 300 || this.#body === undefined || !mayTell(this.#about)) return {};
     return toldBy(this.#about, this.#mediaType, this.#body.content ?? this.#made);
+  }
+
+  /** Returns the outcome of the request. Without an answer of the API server nobody knows what it has done. */
+  #outcome(code: number): AuditEvent['outcome'] {
+    if (this.#isPassed && this.#code === undefined && unanswered.includes(code)) return 'unknown';
+    return code < 400 ? 'success' : 'failure';
   }
 
   /** Names the recording of the shell. */

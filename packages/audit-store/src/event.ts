@@ -125,7 +125,7 @@ export const auditEvent = z
         'Bytes of the body of the request. Missing without a body, and for an operation of the service whose body may have a credential.',
       ),
     responseBytes: z.int().optional().describe('Bytes of the body of the answer of the API server to a request at a door.'),
-    outcome: z.enum(['success', 'failure', 'unknown']).describe('`unknown`: the replica ended before it saw the answer.'),
+    outcome: z.enum(['success', 'failure', 'unknown']).describe('`unknown`: the replica saw no answer.'),
     responseStatus: z
       .object({ code: z.int() })
       .optional()
