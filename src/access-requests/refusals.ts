@@ -1,7 +1,7 @@
 import type { Caller } from '@atrium/http/caller.ts';
 import { StatusError } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
-import { auditCaller } from '../audit/audit.ts';
+import { auditCaller, markRecorded } from '../audit/audit.ts';
 import type { AccessContext } from './context.ts';
 import { accessOf } from './grant.ts';
 import type { NewRequest } from './request.ts';
@@ -29,6 +29,7 @@ export async function recordRefusal<T>(context: AccessContext, { ctx, caller, ab
         code,
         ...(reason !== undefined && { reason }),
       });
+      if (error instanceof StatusError) markRecorded(error);
     }
     throw error;
   }

@@ -3,13 +3,11 @@ import type { AuditEvent } from '@atrium/audit-store/event.ts';
 import { actorOf } from '@atrium/http/caller.ts';
 import type { Operation } from '@atrium/http/operation.ts';
 import { localCluster } from '@atrium/objects/object-schemas.ts';
-import { auditOrigin } from './audit.ts';
+import { auditOrigin, writeVerbs } from './audit.ts';
 import type { AuditIntake } from './audit-intake.ts';
 import { storedUser } from './stored-event.ts';
 
 type OperationRequest = Parameters<Operation['handle']>[0];
-
-const verbs: Readonly<Record<string, string>> = { POST: 'create', PUT: 'update', PATCH: 'patch', DELETE: 'delete' };
 
 /**
  * Tags of operations that announce nothing: reviews change nothing, and requests that are passed on announce themselves or have no event.
@@ -19,7 +17,7 @@ const unannouncedTags = ['access', 'kubernetes', 'login', 'plugins', 'sessions']
 const unannounced = ['Authorize', 'CreateTokenReview'];
 
 const isAnnounced = ({ id, method, tag }: Operation): boolean =>
-  verbs[method] !== undefined && !unannouncedTags.includes(tag) && !unannounced.includes(id);
+  writeVerbs[method] !== undefined && !unannouncedTags.includes(tag) && !unannounced.includes(id);
 
 /** Returns operations whose writes are announced to the audit store before they are made. */
 export const announced = (operations: readonly Operation[], intake: AuditIntake | undefined, now: () => Date): readonly Operation[] =>
@@ -48,7 +46,7 @@ function intentOf({ id, method, paths }: Operation, { ctx, caller, params }: Ope
   const actor = caller !== undefined && 'identity' in caller ? actorOf(caller) : undefined;
   return {
     auditID: randomUUID(),
-    ...{ cluster: localCluster, source: 'service', event: id, verb: verbs[method] ?? '' },
+    ...{ cluster: localCluster, source: 'service', event: id, verb: writeVerbs[method] ?? '' },
     ...(actor && { user: storedUser(actor.identity) }),
     sourceIPs: [source],
     userAgent,

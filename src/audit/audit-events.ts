@@ -14,7 +14,8 @@ export type AuditField =
   | 'agent'
   | 'shell'
   | 'workload'
-  | 'write';
+  | 'write'
+  | 'denied';
 
 /** Verb, and a resource of auth.platform.io. */
 export type AuditAction = `${string} ${string}`;
@@ -400,7 +401,11 @@ export const auditEvents = {
     fields: ['actor', 'code'],
     rights: ['post /debug/v1/cpuprofile'],
   },
-  AccessDenied: { when: 'The service itself denies a caller an operation.', fields: [...byUser, 'code'], rights: [] },
+  AccessDenied: {
+    when: 'The service itself denies a caller an operation. `denied` is the right that a write lacks.',
+    fields: [...byUser, 'code', 'denied'],
+    rights: [],
+  },
 } as const satisfies Record<string, DeclaredEvent>;
 
 export type AuditName = keyof typeof auditEvents;

@@ -2,7 +2,7 @@ import type { Bearer, Caller, Viewing } from '@atrium/http/caller.ts';
 import { printableLine } from '@atrium/http/telemetry/log.ts';
 import type { Metrics } from '@atrium/http/telemetry/metrics.ts';
 import { currentTraceID } from '@atrium/http/telemetry/tracing.ts';
-import type { StatusError } from '@atrium/objects/status.ts';
+import type { DeniedAccess, StatusError } from '@atrium/objects/status.ts';
 import type { Context } from 'koa';
 import type { Logger } from 'pino';
 import { type AuditField, type AuditName, auditEvents, type FieldOf, type WriteAuditName } from './audit-events.ts';
@@ -66,6 +66,8 @@ interface AuditFields {
   workload: string;
   /** Write to an object of the cluster that the service has made as the user. */
   write: AuditedWrite;
+  /** Right that a write lacks. */
+  denied: DeniedAccess;
   /** Access that an AccessRequest is about. */
   access: { requester: string; policy: string; role: string; namespaces?: readonly string[]; until?: string };
 }
@@ -176,6 +178,7 @@ export class Audit {
       shell,
       workload,
       write: written,
+      denied,
     } = event;
     const time = now();
     const traceID = currentTraceID();
@@ -202,6 +205,7 @@ export class Audit {
       shell,
       workload,
       write: written,
+      denied,
     };
     onEvent?.(event);
     keep?.(event, { time, traceID });
@@ -272,10 +276,24 @@ export function loginCounter(metrics: Metrics, issuers: readonly CountedIssuer[]
 /** Refusals of the service itself. The API server records its own refusals in its audit log. */
 const decidedHere = /^\/(auth|debug|api\/(proxy|kubernetes))\//;
 
-/** Records the refusal of a caller. */
+/** Requests that are passed on. A write has an event of its own. */
+const isPassedOn = /^\/api\/(proxy|kubernetes)\//;
+
+/** Verbs of writes by their methods. */
+export const writeVerbs: Readonly<Record<string, string>> = { POST: 'create', PUT: 'update', PATCH: 'patch', DELETE: 'delete' };
+
+/** Refusals that have an event. */
+const recorded = new WeakSet<Error>();
+
+/** Marks a refusal that has an event of its own. */
+export const markRecorded = (error: Error): void => void recorded.add(error);
+
+/** Records the refusal of a caller, once. */
 export const auditForbidden =
   (audit: Audit) =>
   (ctx: Context, caller: Caller, error: StatusError): void => {
+    if (recorded.has(error)) return;
+    markRecorded(error);
     if (caller.viewing) auditView(audit, ctx, caller.viewing, { code: error.status.code, reason: reasonOf(error) });
     else if (decidedHere.test(ctx.path)) auditDenial(audit, ctx, caller, error);
   };
@@ -283,6 +301,8 @@ export const auditForbidden =
 /** The target has no uid here, so no Event is written on the User. */
 function auditDenial(audit: Audit, ctx: Context, caller: Caller, error: StatusError): void {
   const { code, details } = error.status;
+  const verb = isPassedOn.test(ctx.path) ? undefined : writeVerbs[ctx.method];
+  const denied = verb && deniedBy(error, verb);
   const isAboutUser = details?.kind === 'users' && details.group === 'auth.platform.io' && details.name !== undefined;
   audit.record({
     ...auditCaller(ctx, caller),
@@ -291,7 +311,17 @@ function auditDenial(audit: Audit, ctx: Context, caller: Caller, error: StatusEr
     outcome: 'failure',
     code,
     reason: reasonOf(error),
+    ...(denied && { denied }),
   });
+}
+
+/** Returns the right that a refusal names. Refusals of the API server do not have the verb, which is that of the request then. */
+function deniedBy({ denied, status: { details } }: StatusError, requested: string): DeniedAccess | undefined {
+  if (denied === undefined && details?.kind === undefined) return undefined;
+  const { verb, group, resource, subresource, namespace, name }: DeniedAccess = denied ?? {
+    ...{ verb: requested, group: details?.group ?? '', resource: details?.kind ?? '', name: details?.name },
+  };
+  return { verb, group, resource, ...(subresource && { subresource }), ...(namespace && { namespace }), ...(name && { name }) };
 }
 
 export const reasonOf = ({ status: { details, reason = 'Forbidden' } }: StatusError): string => details?.causes?.[0]?.reason ?? reason;

@@ -37,22 +37,19 @@ function storedEvent(event: AuditEvent, { time, traceID }: Occasion): StoredEven
   const { audit, actor, outcome, code, reason, issuer, source, userAgent, requestId } = event;
   const { action, write: effect }: { readonly when: string; readonly action?: AuditAction; readonly write?: AuditAction } =
     auditEvents[audit];
-  if (action === undefined) return undefined;
-  const [verb = '', path = ''] = action.split(' ');
-  const { write } = event;
+  const about = aboutOf(event, action);
+  if (about === undefined) return undefined;
   const isGrant = grants.includes(audit) && outcome === 'success';
-  const [resource = '', subresource] = path.split('/');
   return {
     ...idOf(event, effect, action),
     cluster: localCluster,
     source: 'service',
     event: audit,
-    verb: write?.verb ?? verb,
+    ...about,
     ...(isGrant && { action: 'grant' }),
     ...(actor?.name && { user: storedUser({ ...actor, groups: event.groups }) }),
     sourceIPs: source === undefined ? [] : [source],
     ...(userAgent !== undefined && { userAgent }),
-    objectRef: write ? writtenObject(write) : { apiGroup, resource, ...(subresource !== undefined && { subresource }), ...placeOf(event) },
     requestReceivedTimestamp: time.toISOString(),
     outcome,
     ...(code !== undefined && { responseStatus: { code } }),
@@ -65,6 +62,17 @@ function storedEvent(event: AuditEvent, { time, traceID }: Occasion): StoredEven
     ...(issuer !== undefined && { issuer }),
     ...ownMembers(event),
   };
+}
+
+/** Returns the verb and the object of an event; undefined for an event that the store does not keep. */
+function aboutOf(event: AuditEvent, action: AuditAction | undefined): Pick<StoredEvent, 'verb' | 'objectRef'> | undefined {
+  const { write, denied } = event;
+  if (denied) return { verb: denied.verb, objectRef: deniedObject(denied) };
+  if (action === undefined) return undefined;
+  const [verb = '', path = ''] = action.split(' ');
+  const [resource = '', subresource] = path.split('/');
+  if (write) return { verb: write.verb, objectRef: writtenObject(write) };
+  return { verb, objectRef: { apiGroup, resource, ...(subresource !== undefined && { subresource }), ...placeOf(event) } };
 }
 
 /** Returns the members that single actions have. */
@@ -90,14 +98,21 @@ const placeOf = ({ namespace, target }: AuditEvent): Partial<StoredEvent['object
 function idOf(
   { target, write, outcome }: AuditEvent,
   effect: AuditAction | undefined,
-  action: AuditAction,
+  action: AuditAction | undefined,
 ): Pick<StoredEvent, 'auditID' | 'write'> {
   const name = write?.name ?? target?.name;
-  const call = write ? `${write.verb} ${write.resource}` : (effect ?? action);
+  const call = write ? `${write.verb} ${write.resource}` : (effect ?? action ?? '');
   const id = name !== undefined && outcome === 'success' ? takeWriteID(call, name) : undefined;
   if (id === undefined) return { auditID: randomUUID() };
   return { auditID: id, ...(write === undefined && effect !== undefined && { write: effect }) };
 }
+
+const deniedObject = ({ group, resource, subresource, namespace, name }: NonNullable<AuditEvent['denied']>): StoredEvent['objectRef'] => ({
+  ...{ apiGroup: group, resource },
+  ...(subresource !== undefined && { subresource }),
+  ...(namespace !== undefined && { namespace }),
+  ...(name !== undefined && { name }),
+});
 
 const writtenObject = ({ apiGroup, resource, namespace, name }: NonNullable<AuditEvent['write']>): StoredEvent['objectRef'] => ({
   ...{ apiGroup, resource },

@@ -21,11 +21,11 @@ import { listAnswer, listQuery, listSchema } from '@atrium/lists/schema.ts';
 import { answerVisible } from '@atrium/lists/visible-rows.ts';
 import { rightCheck } from '@atrium/lists/while-allowed.ts';
 import { describedPatch, jsonPatchType, mergePatchTypes, patchTypes } from '@atrium/objects/json-patch.ts';
-import { notFound, passwordDue } from '@atrium/objects/status.ts';
+import { notFound, passwordDue, type StatusError } from '@atrium/objects/status.ts';
 import { deleteOptions, deletionOf, dryRun, warningHeaders, writeQuery } from '@atrium/objects/write-options.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
-import { type AuditGrant, auditOrigin } from '../audit/audit.ts';
+import { type AuditGrant, auditForbidden, auditOrigin } from '../audit/audit.ts';
 import { hasCredential, keptText } from '../audit/kept-content.ts';
 import type { Services } from '../services.ts';
 import type { AuditTarget, Deletion, ServedRow, StandardResource, Words } from './resource-declaration.ts';
@@ -310,7 +310,8 @@ class StandardOperations<Row extends ServedRow, New, Patch extends Patched> {
         const { ctx, caller } = request;
         const onDeleted = ({ grant, ...target }: AuditTarget & GrantBefore) =>
           this.#services.audit.recordWrite(ctx, caller, { audit, target, code: 204, ...(grant && { grant }) });
-        ctx.body = bulkResult(resultKind, await bulkDeleter.requested(request, onDeleted));
+        const onRefused = (error: StatusError) => auditForbidden(this.#services.audit)(ctx, caller, error);
+        ctx.body = bulkResult(resultKind, await bulkDeleter.requested(request, { onDeleted, onRefused }));
       },
     });
   }

@@ -81,6 +81,13 @@ interface Target {
   uid?: string;
 }
 
+interface Told<Result> {
+  /** Called for each deleted object. */
+  onDeleted: (object: { name: string } & Result) => void;
+  /** Called for each object that the caller may not delete. */
+  onRefused?: ((error: StatusError) => void) | undefined;
+}
+
 /** Deletes named or selected objects one by one. A failure of one object does not stop the others. */
 export class BulkDeleter<Row extends ListRow, Result extends Deleted = Deleted> {
   readonly #options: BulkDeleterOptions<Row, Result>;
@@ -92,14 +99,13 @@ export class BulkDeleter<Row extends ListRow, Result extends Deleted = Deleted> 
   /**
    * Deletes the objects, and returns in time: objects that were not begun by then are left alone.
    *
-   * @param onDeleted called for each deleted object
    * @returns an item for each object, in the order of the request
    * @throws StatusError 400, 403 if the permission is missing for all of them, 503
    */
   async delete(
     deletion: BulkDeletion,
     caller: Caller,
-    onDeleted: (object: { name: string } & Result) => void,
+    { onDeleted, onRefused }: Told<Result>,
     { signal, leftMs }: Asking,
   ): Promise<BulkItem[]> {
     const { deleter, access, type, atOnce = defaultAtOnce } = this.#options;
@@ -112,6 +118,7 @@ export class BulkDeleter<Row extends ListRow, Result extends Deleted = Deleted> 
       if (asCaller)
         await access.require(caller, { ...type, verb: 'delete', name }, signal).catch((error) => {
           refusals.add(error);
+          if (error instanceof StatusError && error.status.code === 403) onRefused?.(error);
           throw error;
         });
       const deleted = await deleter.delete({ name, preconditions: { uid }, isDryRun: deletion.isDryRun, asCaller }, caller, signal);
@@ -131,12 +138,9 @@ export class BulkDeleter<Row extends ListRow, Result extends Deleted = Deleted> 
   }
 
   /** Deletes what an operation requests. @throws as `delete` does */
-  async requested(
-    { ctx, caller, query, body, signal }: BulkRequest,
-    onDeleted: (object: { name: string } & Result) => void,
-  ): Promise<BulkItem[]> {
+  async requested({ ctx, caller, query, body, signal }: BulkRequest, told: Told<Result>): Promise<BulkItem[]> {
     const deletion = { ...selectionOf(query, body), isDryRun: query.dryRun !== undefined };
-    const items = await this.delete(deletion, caller, onDeleted, { signal, leftMs: ctx.state.leftMs() });
+    const items = await this.delete(deletion, caller, told, { signal, leftMs: ctx.state.leftMs() });
     await this.#options.deleter.settled?.(signal);
     return items;
   }

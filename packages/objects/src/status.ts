@@ -59,9 +59,18 @@ export interface GroupResource {
   resource: string;
 }
 
+/** Right that a caller lacks. */
+export interface DeniedAccess extends GroupResource {
+  verb: string;
+  subresource?: string | undefined;
+  namespace?: string | undefined;
+  name?: string | undefined;
+}
+
 interface StatusOptions extends ErrorOptions {
   details?: StatusDetails;
   headers?: Record<string, string>;
+  denied?: DeniedAccess;
 }
 
 /** Bounds of a refusal, which may repeat text of the caller. */
@@ -85,10 +94,13 @@ export class StatusError extends Error {
   override readonly name = 'StatusError';
   readonly status: Status;
   readonly headers: Readonly<Record<string, string>>;
+  /** Right that the caller lacks, of a 403 for one. The Status has it in its message alone. */
+  readonly denied: DeniedAccess | undefined;
 
-  constructor(code: number, reason: StatusReason, message: string, { details, headers, ...options }: StatusOptions = {}) {
+  constructor(code: number, reason: StatusReason, message: string, { details, headers, denied, ...options }: StatusOptions = {}) {
     const shown = clipped(message, limits.message);
     super(shown, options);
+    this.denied = denied;
     this.status = {
       kind: 'Status',
       apiVersion: 'v1',
@@ -149,6 +161,7 @@ export const forbidden = (
         kind: target.resource,
         ...(causes && { causes }),
       },
+      denied: target,
     },
   );
 };

@@ -99,6 +99,65 @@ describe('events of the service in the audit store', () => {
   });
 });
 
+describe('events of writes that the service refuses', () => {
+  const server = forSuite(async () => {
+    const auditStore = await SqliteStore.open(':memory:');
+    const started = await startServer({ auditStore, config: { features: { accessRequests: true, groups: true } } });
+    const stop = async () => {
+      await started.stop();
+      await auditStore.stop();
+    };
+    return { ...started, auditStore, stop };
+  });
+  const alice = nameOf('alice@example.com');
+  before(() => applyKnown(server, aUser('alice@example.com', { subjectName: 'alice' }), aUser('bob@example.com', { subjectName: 'bob' })));
+  let count = 0;
+  const refused = async (method: string, path: string, body?: unknown) => {
+    count += 1;
+    const requestID = `refused-${count}`;
+    const answer = await server.request(path, { method, as: 'bob', body, headers: { 'X-Request-Id': requestID } });
+    expect(answer.status, await answer.text()).to.equal(403);
+    return eventsOf(server.auditStore, { event: 'AccessDenied', requestID }, 1);
+  };
+  const ofUser = { apiGroup: 'auth.platform.io', resource: 'users', name: alice };
+
+  it('name the right that the caller lacks, at its object', async () => {
+    const [patch, ...others] = await refused('PATCH', `/auth/v1/users/${alice}`, { spec: { username: 'Mine' } });
+    expect(others).to.deep.equal([]);
+    expect(patch).to.deep.include({ source: 'service', verb: 'patch', objectRef: ofUser, outcome: 'failure', reason: 'Forbidden' });
+    expect(patch?.responseStatus).to.deep.equal({ code: 403 });
+    expect(patch?.user?.username).to.equal('bob');
+    const [password] = await refused('PATCH', `/auth/v1/users/${alice}`, { spec: { password: 'Another-of-bob-1' } });
+    expect(password).to.deep.include({ verb: 'update', objectRef: { ...ofUser, subresource: 'password' } });
+    expect(JSON.stringify(password)).not.to.include('Another-of-bob-1');
+    expect((await refused('DELETE', `/auth/v1/users/${alice}`))[0]).to.deep.include({ verb: 'delete', objectRef: ofUser });
+    const members = await refused('POST', '/auth/v1/groups/dev/members', { names: [alice] });
+    const ofGroup = { apiGroup: 'auth.platform.io', resource: 'groups', name: 'dev' };
+    expect(members.map(({ verb, objectRef }) => ({ verb, objectRef }))).to.deep.equal([{ verb: 'patch', objectRef: ofGroup }]);
+  });
+
+  it('are one for each object of a deletion of several', async () => {
+    const names = [alice, nameOf('bob@example.com')];
+    const path = '/auth/v1/users';
+    await server.request(path, { method: 'DELETE', as: 'bob', body: { names }, headers: { 'X-Request-Id': 'refused-bulk' } });
+    const events = await eventsOf(server.auditStore, { event: 'AccessDenied', requestID: 'refused-bulk' }, 2);
+    expect(events.map(({ verb, objectRef }) => [verb, objectRef.name]).sort()).to.deep.equal(names.map((name) => ['delete', name]).sort());
+  });
+
+  it('are not told for reads, and once for a request of access', async () => {
+    const headers = { 'X-Request-Id': 'refused-read' };
+    expect((await server.request(`/auth/v1/users/${alice}`, { as: 'bob', headers })).status).to.equal(403);
+    await server.kubernetes.apply(aNamespace('shop'));
+    const access = new AccessRequests(server);
+    await access.apply(aPolicy('shop', { subjects: [user('alice')], approvers: [user('alice')] }));
+    const request = await access.asked({ as: 'alice' });
+    expect((await access.decide({ as: 'alice', headers: { 'X-Request-Id': 'refused-own' } }, request)).status).to.equal(403);
+    const own = await eventsOf(server.auditStore, { requestID: 'refused-own' }, 1);
+    expect(own.map(({ event }) => event)).to.deep.equal(['AccessRefused']);
+    expect((await server.auditStore.list({ requestID: 'refused-read' }, { limit: 10 })).events).to.deep.equal([]);
+  });
+});
+
 describe('events of a connection to a container', () => {
   const between = new ApiServerBetween();
   const server = forSuite(async () => {

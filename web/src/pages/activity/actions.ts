@@ -50,6 +50,7 @@ const ofBody = [
 const ofService = [
   'AccessDecided.Approved',
   'AccessDecided.Denied',
+  'AccessDenied',
   'AccessEnded.Withdrawn',
   'AccessEnded',
   'AccessGranted',
@@ -94,7 +95,7 @@ const ofService = [
 ] as const;
 
 /** Actions of the service that are refusals themselves. */
-const refusals = ['AccessRefused', 'LoginFailed', 'TokenExchangeRefused'];
+const refusals = ['AccessDenied', 'AccessRefused', 'LoginFailed', 'TokenExchangeRefused'];
 
 /** Actions whose words hold for successes and failures. */
 const attempts = ['AgentCalledTool', 'BindingReviewReminded'];

@@ -66,7 +66,7 @@ function Shell({ of: { shell, objectRef }, kinds }: { of: AuditEvent; kinds: rea
 }
 
 /** Returns what the sentences about actions of the service name beside the user and the object. */
-function wordsOf({ access, agent, binding = '', event, objectRef }: AuditEvent): Readonly<Record<string, ComponentChildren>> {
+function wordsOf({ access, agent, binding = '', event, objectRef, verb }: AuditEvent): Readonly<Record<string, ComponentChildren>> {
   const { requester, role } = access ?? {};
   return {
     binding: <bdi>{nameIn(binding)}</bdi>,
@@ -74,6 +74,7 @@ function wordsOf({ access, agent, binding = '', event, objectRef }: AuditEvent):
     role: event === 'AccessGranted' && access ? <Granted of={access} /> : <bdi>{role}</bdi>,
     agent: <bdi>{agent && agentName(agent)}</bdi>,
     tool: <code>{agent?.tool}</code>,
+    verb: <code>{verb}</code>,
     events: <bdi>{objectRef.name}</bdi>,
   };
 }
