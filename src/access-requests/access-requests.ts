@@ -92,7 +92,7 @@ const contextOf = (services: Services, { policies, requests }: WatchedAccess, { 
   requests,
   bindings: userBindings,
   people: new People(services, accounts, localGroups),
-  admission: new AdmissionPolicies(services),
+  admission: new AdmissionPolicies(services, { of: accessPolicyResource, policies: ['accesspolicies', 'accessrequests', 'userbindings'] }),
 });
 
 /** Creates the controller alone, for a sweep. Replicas tell receivers of the ends, as the sweep has no secrets of webhooks. */

@@ -4,39 +4,46 @@ import { admissionPolicyCommand } from '@atrium/kubernetes/manifests.ts';
 import { isKubernetesObject, type ResourceType } from '@atrium/kubernetes/resource.ts';
 import { ServiceResource } from '@atrium/kubernetes/resource-client.ts';
 import { reader } from '@atrium/objects/reader.ts';
-import { installationIncomplete, type StatusError } from '@atrium/objects/status.ts';
+import { type GroupResource, installationIncomplete, type StatusError } from '@atrium/objects/status.ts';
 import { z } from 'zod';
 import type { Services } from '../services.ts';
-import { accessPolicyResource } from './policy.ts';
 
 /** Age of the last check. A policy that is removed is noticed within this time. */
 const maxAgeMs = 50_000;
 
 const group = 'admissionregistration.k8s.io';
 const typeOf = (resource: string): ResourceType => ({ group, version: 'v1', resource });
-const policies = ['accesspolicies', 'accessrequests', 'userbindings'].map((resource) => `${resource}.auth.platform.io`);
 
 const readPolicy = reader(z.object({ spec: z.object({ failurePolicy: z.string(), validations: z.array(z.unknown()) }) }));
 const readBinding = reader(z.object({ spec: z.object({ policyName: z.string(), validationActions: z.array(z.string()) }) }));
 
+interface Guarded {
+  /** Resource that refusals name. */
+  readonly of: GroupResource;
+  /** Resources of `auth.platform.io` whose policies must be in force. */
+  readonly policies: readonly string[];
+}
+
 /**
- * Checks that the admission policies of the chart are in force. Without them a caller who may write AccessPolicies or requests could gain
- * any role that the service may bind.
+ * Checks that admission policies of the chart are in force. Without them a caller who may write AccessPolicies or requests could gain any
+ * role that the service may bind, and one who may write BindingReviews could end any UserBinding.
  */
 export class AdmissionPolicies {
   readonly #services: Services;
+  readonly #guarded: Guarded;
   #checkedAt = Number.NEGATIVE_INFINITY;
   #missing: string | undefined;
   #running: Promise<void> | undefined;
 
-  constructor(services: Services) {
+  constructor(services: Services, guarded: Guarded) {
     this.#services = services;
+    this.#guarded = guarded;
   }
 
   /** @throws StatusError 503, cause `AdmissionPolicyMissing`; 503, 504 if the API server does not tell */
   async require(signal: AbortSignal): Promise<void> {
     if (this.#services.clock() - this.#checkedAt > maxAgeMs) await this.#check(signal);
-    if (this.#missing !== undefined) throw policyMissing(this.#missing);
+    if (this.#missing !== undefined) throw policyMissing(this.#guarded.of, this.#missing);
   }
 
   /** Callers share one check, which continues if the first of them disconnects. */
@@ -49,6 +56,7 @@ export class AdmissionPolicies {
 
   async #look(): Promise<void> {
     const begun = this.#services.clock();
+    const policies = this.#guarded.policies.map((resource) => `${resource}.auth.platform.io`);
     const found = await Promise.all(policies.map(async (name) => ({ name, isInForce: await this.#isInForce(name) })));
     this.#missing = found.find(({ isInForce }) => !isInForce)?.name;
     // A missing policy is looked for again by the next request.
@@ -69,9 +77,9 @@ export class AdmissionPolicies {
   }
 }
 
-const policyMissing = (name: string): StatusError =>
+const policyMissing = (resource: GroupResource, name: string): StatusError =>
   installationIncomplete(
-    accessPolicyResource,
+    resource,
     'AdmissionPolicyMissing',
     `the admission policy ${name} or its binding is not active; ${admissionPolicyCommand}`,
   );

@@ -3,6 +3,7 @@
  * rights of their owner. The service ends nothing but UserBindings, and those only where the review says so.
  */
 import { collection } from '@atrium/lists/collection.ts';
+import { AdmissionPolicies } from '../access-requests/admission-policies.ts';
 import { standardOperations } from '../collection/standard-resource.ts';
 import type { ExplorerNeeds } from '../explorer/rights.ts';
 import type { Feature, Services } from '../services.ts';
@@ -17,7 +18,9 @@ const collected = { resource: bindingReviewResource, kind: 'BindingReview', row:
 /** @param letterhead texts and name of the installation, for mails */
 export function createBindingReviews(services: Services, needs: ExplorerNeeds, letterhead: Letterhead): Feature {
   const reviews = collection(services, collected);
-  const context = { services, reviews, ...needs };
+  // The policy of access requests guards the status of reviews, too.
+  const admission = new AdmissionPolicies(services, { of: bindingReviewResource, policies: ['bindingreviews', 'accessrequests'] });
+  const context = { services, reviews, admission, ...needs };
   const controller = reviewController(context, async (row, open, signal) => {
     const reminded = await mailOwners(context, letterhead, { row, open }, signal);
     const event = { audit: 'BindingReviewReminded', target: { name: row.name, uid: row.uid } } as const;

@@ -114,7 +114,8 @@ class ReviewTerm implements Term, Source {
 
   /** Deletes unanswered UserBindings. The answers are written first, so that an owner who answers meanwhile wins or is refused. */
   async #end(row: ReviewRow, due: readonly Reviewed[], signal: AbortSignal): Promise<Outcome> {
-    const { services } = this.#context;
+    const { services, admission } = this.#context;
+    await admission.require(signal);
     const time = timestamp(services.now());
     const answers = due.map(({ binding: { name }, version }): Answer => ({ name, version, decision: 'Ended', time }));
     const claim = { answers: answers.reduce(withAnswer, row.status.answers ?? []) };

@@ -22,7 +22,10 @@ describe('the check of the admission policies', () => {
       await Promise.race([answered, gone]);
       return inForce(path.split('/').at(-1) ?? '');
     };
-    const admission = new AdmissionPolicies({ client: { request }, clock: () => 0 } as unknown as Services);
+    const admission = new AdmissionPolicies({ client: { request }, clock: () => 0 } as unknown as Services, {
+      of: { group: 'auth.platform.io', resource: 'accesspolicies' },
+      policies: ['accesspolicies', 'accessrequests', 'userbindings'],
+    });
     const leaving = new AbortController();
     const first = failureOf(admission.require(leaving.signal));
     const second = admission.require(forever());

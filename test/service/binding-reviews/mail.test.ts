@@ -1,6 +1,6 @@
 /** Mail that reminds owners of a review. */
 import { expect } from 'chai';
-import { eventually } from '../../support/cluster-admin.ts';
+import { eventually, type Manifest } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { freePort } from '../../support/free-port.ts';
 import { startServer } from '../../support/server.ts';
@@ -74,6 +74,40 @@ describe('mail about a review of bindings', () => {
     }
   });
 
+  it('does not lead to the end of a UserBinding while the admission policy of reviews is missing', async () => {
+    const reviews = new Reviews(server);
+    const path = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings/bindingreviews.auth.platform.io';
+    const { metadata: _metadata, ...policy } = (await server.kubernetes.call('GET', path)).body as Manifest;
+    await server.kubernetes.remove(path);
+    await server.kubernetes.apply(aUserBinding('guarded', ofShop));
+    await eventually(
+      () => reviews.bindings('shop', 'alice'),
+      (items) => items.some(({ binding }) => binding.userBinding === 'guarded'),
+    );
+    const begun = await reviews.begin('unguarded', { unanswered: 'End', answerSeconds: 100_000 });
+    await eventually(
+      async () => Date.now(),
+      (now) => now >= Date.parse(begun.status?.openedAt ?? '') + 1000,
+    );
+    await reviews.until('unguarded', ({ status }) => (status?.reminders ?? 0) > 0);
+    ahead += 110_000_000;
+    await reviews.touch('unguarded', 'over');
+    await eventually(
+      async () => server.logLines.filter((line) => line.includes('bindingreviews.auth.platform.io or its binding is not active')),
+      (lines) => lines.length > 0,
+    );
+    expect(await stored('guarded')).to.equal(200);
+    expect((await reviews.until('unguarded', () => true)).status?.answers ?? []).to.deep.equal([]);
+
+    await server.kubernetes.apply({ ...policy, metadata: { name: 'bindingreviews.auth.platform.io' } });
+    await eventually(
+      () => stored('guarded'),
+      (status) => status === 404,
+    );
+    await server.kubernetes.remove('/apis/auth.platform.io/v1/bindingreviews/unguarded');
+    ahead = 0;
+  });
+
   it('is followed by the end of unanswered UserBindings of its namespace alone, once they are due', async () => {
     const reviews = new Reviews(server);
     await server.kubernetes.apply(
@@ -117,7 +151,9 @@ describe('mail about a review of bindings', () => {
     );
     const reminders = audited.filter(({ audit, target }) => audit === 'BindingReviewReminded' && target === 'ending');
     expect(reminders.map(({ outcome }) => outcome)).to.deep.equal(['success', 'success']);
-    expect(audited.filter(({ audit, reason }) => audit === 'BindingReviewed' && reason === 'Unanswered')).to.have.length(1);
+    expect(
+      audited.filter(({ audit, target, reason }) => audit === 'BindingReviewed' && target === 'ending' && reason === 'Unanswered'),
+    ).to.have.length(1);
   });
 
   it('leaves a UserBinding that changes after an owner kept it, or that becomes standing after the round', async () => {

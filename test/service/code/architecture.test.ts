@@ -108,6 +108,7 @@ const allowed: ImportTable = {
   'change-proposals': { values: ['kubernetes', 'http', 'audit', 'step-up', 'config', 'objects'], types: ['services.ts'] },
   'binding-reviews': {
     values: [
+      'access-requests',
       'mail',
       'texts',
       'standing-access',

@@ -90,7 +90,8 @@ describe('a read for all callers', () => {
       () => held.length,
       (count) => count === 16,
     );
-    const policies = new AdmissionPolicies(servicesOf(client, { log: createLog({ level: 'silent', format: 'json' }) }));
+    const services = servicesOf(client, { log: createLog({ level: 'silent', format: 'json' }) });
+    const policies = new AdmissionPolicies(services, { of: { group: '', resource: 'any' }, policies: ['any'] });
     const askAs = (key: string) =>
       asFlow(key, () => policies.require(neverAborts)).catch((error: unknown) => error instanceof StatusError && error.status.code);
     // The policies are not in force.

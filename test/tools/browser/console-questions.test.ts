@@ -226,7 +226,7 @@ describe('the questions of an auditor', () => {
       async walk(clicks) {
         await clicks.on(menu('Activity'));
         await clicks.choose(field('Action'), 'granted a role');
-        await clicks.on(says('viewer@example.com got the role edit').getByRole('link'));
+        await clicks.on(says('viewer@example.com got the role edit').getByRole('link', { name: /^areq-/ }));
         await page.getByText('Old prices after the sale').waitFor();
         await says('Until the new prices are live', 'Timeline').getByText('admin@example.com').waitFor();
         return { path: 'action=grant&text=edit', command: ['--action', 'grant', '--text', 'edit'] };

@@ -17,7 +17,7 @@ const lost: Readonly<Record<string, readonly string[]>> = {
     ...['accesspolicies', 'accessrequests', 'bindingreviews'].map((resource) => `patch ${resource}.auth.platform.io/status`),
     'create userbindings.auth.platform.io',
     ...['validatingadmissionpolicies', 'validatingadmissionpolicybindings'].flatMap((resource) =>
-      ['accesspolicies', 'accessrequests', 'userbindings'].map(
+      ['accesspolicies', 'accessrequests', 'bindingreviews', 'userbindings'].map(
         (name) => `get ${resource}.admissionregistration.k8s.io ${name}.auth.platform.io`,
       ),
     ),
