@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { AuditEvent as StoredEvent } from '@atrium/audit-store/event.ts';
 import { takeWriteID } from '@atrium/http/sent-writes.ts';
+import { placeOf } from '@atrium/kubernetes/request-target.ts';
 import { localCluster } from '@atrium/objects/object-schemas.ts';
 import type { AuditPolicy } from '../config/audit-policy.ts';
 import type { AuditEvent, Occasion } from './audit.ts';
@@ -67,12 +68,12 @@ function storedEvent(event: AuditEvent, { time, traceID }: Occasion): StoredEven
 /** Returns the verb and the object of an event; undefined for an event that the store does not keep. */
 function aboutOf(event: AuditEvent, action: AuditAction | undefined): Pick<StoredEvent, 'verb' | 'objectRef'> | undefined {
   const { write, denied } = event;
-  if (denied) return { verb: denied.verb, objectRef: deniedObject(denied) };
+  if (denied) return { verb: denied.verb, objectRef: objectOf({ ...denied, apiGroup: denied.group }) };
   if (action === undefined) return undefined;
   const [verb = '', path = ''] = action.split(' ');
   const [resource = '', subresource] = path.split('/');
-  if (write) return { verb: write.verb, objectRef: writtenObject(write) };
-  return { verb, objectRef: { apiGroup, resource, ...(subresource !== undefined && { subresource }), ...placeOf(event) } };
+  if (write) return { verb: write.verb, objectRef: objectOf(write) };
+  return { verb, objectRef: { apiGroup, resource, ...(subresource !== undefined && { subresource }), ...targetOf(event) } };
 }
 
 /** Returns the members that single actions have. */
@@ -89,7 +90,7 @@ const ownMembers = ({ members, access, binding, grant, question, agent, shell, w
   ...(members && { members: { ...members, names: [...members.names] } }),
 });
 
-const placeOf = ({ namespace, target }: AuditEvent): Partial<StoredEvent['objectRef']> => ({
+const targetOf = ({ namespace, target }: AuditEvent): Partial<StoredEvent['objectRef']> => ({
   ...(namespace !== undefined && { namespace }),
   ...(target?.name && { name: target.name }),
 });
@@ -107,18 +108,19 @@ function idOf(
   return { auditID: id, ...(write === undefined && effect !== undefined && { write: effect }) };
 }
 
-const deniedObject = ({ group, resource, subresource, namespace, name }: NonNullable<AuditEvent['denied']>): StoredEvent['objectRef'] => ({
-  ...{ apiGroup: group, resource },
-  ...(subresource !== undefined && { subresource }),
-  ...(namespace !== undefined && { namespace }),
-  ...(name !== undefined && { name }),
-});
+/** Returns an object in its place. Like the API server, the service takes a namespace as an object within itself. */
+function objectOf({ apiGroup, resource, subresource, name, ...given }: ObjectNames): StoredEvent['objectRef'] {
+  const namespace = placeOf({ group: apiGroup, resource, namespace: given.namespace ?? '', name: name ?? '' });
+  return { apiGroup, resource, ...(subresource && { subresource }), ...(namespace && { namespace }), ...(name && { name }) };
+}
 
-const writtenObject = ({ apiGroup, resource, namespace, name }: NonNullable<AuditEvent['write']>): StoredEvent['objectRef'] => ({
-  ...{ apiGroup, resource },
-  ...(namespace !== undefined && { namespace }),
-  name,
-});
+interface ObjectNames {
+  readonly apiGroup: string;
+  readonly resource: string;
+  readonly subresource?: string | undefined;
+  readonly namespace?: string | undefined;
+  readonly name?: string | undefined;
+}
 
 /** Groups of an event. Providers put some users into hundreds. */
 const maxGroups = 16;

@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import { expectAccessible } from './axe.ts';
 import { loggedIn } from './demo.ts';
+import { create } from './kind-pages.ts';
 
 const all = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, index) => `gone-${last - index}`);
 
@@ -114,6 +115,29 @@ describe('the pages of a group and of a binding', () => {
     await page.goto(`${demo.url}/bindings/oncall-view`);
     await page.getByRole('link', { name: 'Actions on this object' }).click();
     await found(/admin@example.com changed UserBinding oncall-view/);
+  });
+});
+
+describe('the history of a namespace', () => {
+  const { demo, page } = loggedIn('viewer', '/');
+  const group = 'rbac.authorization.k8s.io';
+  const metadata = { name: 'audit-of-shop', namespace: 'shop' };
+
+  it('has the actions of all users for those who may list audits in that namespace alone', async () => {
+    const rules = [{ apiGroups: ['auth.platform.io'], resources: ['audits'], verbs: ['list'] }];
+    const inShop = `apis/${group}/v1/namespaces/shop`;
+    await create(demo, `${inShop}/roles`, { apiVersion: `${group}/v1`, kind: 'Role', metadata, rules });
+    await create(demo, `${inShop}/rolebindings`, {
+      ...{ apiVersion: `${group}/v1`, kind: 'RoleBinding', metadata },
+      roleRef: { apiGroup: group, kind: 'Role', name: metadata.name },
+      subjects: [{ apiGroup: group, kind: 'User', name: 'viewer@example.com' }],
+    });
+    const headers = { authorization: `Bearer ${demo.person('admin').token}`, 'content-type': 'application/merge-patch+json' };
+    const body = JSON.stringify({ metadata: { labels: { seen: 'yes' } } });
+    const path = '/api/kubernetes/api/v1/namespaces/shop';
+    expect((await fetch(demo.url + path, { method: 'PATCH', headers, body })).status).to.equal(200);
+    await page.goto(`${demo.url}/r/core/v1/namespaces/shop/history`);
+    await page.getByRole('row', { name: 'admin@example.com labelled Namespace shop' }).waitFor();
   });
 });
 

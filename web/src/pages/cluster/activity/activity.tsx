@@ -22,7 +22,9 @@ interface ActivityProps {
 
 export function Activity({ kind: { group, resource }, kinds, namespace, name }: ActivityProps) {
   const isNamespace = group === '' && resource === 'namespaces';
-  const query = { group, resource, name, limit, ...(namespace && { namespace }) };
+  // A namespace is in itself: the right to list its audits is enough for its own events.
+  const place = isNamespace ? name : namespace;
+  const query = { group, resource, name, limit, ...(place && { namespace: place }) };
   const load = useLoad(`activity/${kindId({ group, resource })}/${namespace}/${name}`, (signal) =>
     bodyOf(api.GET('/auth/v1/audit', { params: { query }, signal })),
   );
@@ -32,7 +34,7 @@ export function Activity({ kind: { group, resource }, kinds, namespace, name }: 
       {({ items, scope, metadata }) => (
         <>
           {isNamespace && <ActivityLink of={{ namespace: name, since: 'all' }}>{t('activity.inNamespace')}</ActivityLink>}
-          {scope === 'Own' && <OwnOnly namespace={namespace} />}
+          {scope === 'Own' && <OwnOnly namespace={place} />}
           <FirstOnly isPart={metadata.continue !== undefined} count={items.length} kind={t('object.history')} />
           {items.length === 0 ? (
             <Empty text={t(scope === 'Own' ? 'activity.noneOfYours' : 'activity.none')} />
