@@ -14,8 +14,6 @@ import type { Config } from '../config/schema.ts';
 import type { Services } from '../services.ts';
 import { isWrite, requireSensitiveWrite, sensitiveWriteOf } from '../step-up/sensitive-writes.ts';
 
-type ProxyRules = Config['kubernetes']['proxy'];
-
 type RulesContext = Pick<Services, 'config' | 'namespace' | 'now'>;
 
 interface Checked {
@@ -29,7 +27,7 @@ export function checkRequest(ctx: Context, caller: Caller, target: Target, servi
   if (!rules.paths.some((path) => isBelow(target.segments, path))) throw unknownPath();
   refuseBody(ctx.req, ['GET', 'HEAD', 'OPTIONS']);
   if (caller.scope !== undefined) requireScope(caller.scope, accessOf(ctx.method, target));
-  if (isProxy(target)) checkProxy(target, caller, rules);
+  if (isProxy(target)) checkProxy(target, caller, services.config);
   if (rules.readOnly && !isRead(ctx.method, target))
     throw refused('ReadOnly', 'the Kubernetes API is read-only in this installation (kubernetes.proxy.readOnly)');
   if (caller.viewing && !isRead(ctx.method, target)) checkViewedWrite(ctx, caller.viewing, target, services);
@@ -65,11 +63,23 @@ const isProxy = ({ resource }: Target): boolean =>
   resource !== undefined &&
   (resource.prefix === 'proxy' || (resource.subresource === 'proxy' && ['pods', 'services', 'nodes'].includes(resource.resource)));
 
-function checkProxy({ upgrade }: Target, { session }: Caller, { subresources }: ProxyRules): void {
-  if (!subresources) throw refused('ProxySubresource', 'the subresource proxy is not passed on: use kubectl port-forward');
+/** Paths of the kubelet that open no shell, as in the admission policy for direct shells. */
+const withoutShells = ['metrics', 'stats', 'healthz', 'configz', 'pods', 'logs', 'containerLogs'];
+
+/** Reports whether the kubelet may answer by a shell or a command, which the service could not record. */
+function opensShell({ resource, segments }: Target): boolean {
+  const path = segments[resource?.prefix === 'watch' ? 6 : 5] ?? '';
+  return resource?.resource === 'nodes' && !withoutShells.includes(path);
+}
+
+function checkProxy(target: Target, { session }: Caller, { kubernetes, audit }: Config): void {
+  const { upgrade } = target;
+  if (!kubernetes.proxy.subresources) throw refused('ProxySubresource', 'the subresource proxy is not passed on: use kubectl port-forward');
   if (session !== undefined)
     throw refused('ProxySubresource', 'the subresource proxy is passed on for bearer tokens only, not for a session');
   if (upgrade !== undefined) throw refused('ProxySubresource', 'the subresource proxy opens no connection in another protocol');
+  if (opensShell(target) && audit.recordings.some(({ mode }) => mode !== 'off'))
+    throw refused('ShellNotRecorded', 'the kubelet runs commands at this path, which have no recording: use exec of the pod');
 }
 
 const isRunning = ({ resource }: Target): boolean =>

@@ -191,6 +191,25 @@ describe('the Kubernetes API with other settings', () => {
     expect(await reasonOf(response)).to.not.deep.equal([403, 'ProxySubresource']);
   });
 
+  it('refuses commands at the kubelet while shells are recorded, which would have no recording', async () => {
+    const server = await start({
+      kubernetes: { proxy: { subresources: true } },
+      audit: { store: { url: 'http://127.0.0.1:9', tokenFile: '/dev/null' }, recordings: [{ namespaces: ['payments'], mode: 'required' }] },
+    });
+    const send = async (path: string) => reasonOf(await server.request(`${base}${path}`, { as: 'admin', method: 'POST' }));
+    for (const path of [
+      '/api/v1/nodes/x/proxy/run/payments/orders/app?cmd=id',
+      '/api/v1/nodes/x/proxy/r%75n/payments/orders/app?cmd=id',
+      '/api/v1/nodes/metrics/proxy/exec/payments/orders/app',
+      '/api/v1/proxy/nodes/x/run/payments/orders/app',
+      '/api/v1/watch/nodes/x/proxy/run/payments/orders/app',
+      '/api/v1/nodes/x/proxy',
+    ])
+      expect(await send(path), path).to.deep.equal([403, 'ShellNotRecorded']);
+    expect(await send('/api/v1/nodes/x/proxy/metrics/cadvisor')).to.not.deep.equal([403, 'ShellNotRecorded']);
+    expect(await send('/api/v1/namespaces/default/services/x/proxy/run')).to.not.deep.equal([403, 'ShellNotRecorded']);
+  });
+
   it('KPX-02 refuses every Impersonate-* header with viewAs: off, in any case', async () => {
     const server = await start({ kubernetes: { viewAs: 'off' } });
     for (const name of ['Impersonate-User', 'IMPERSONATE-GROUP', 'impersonate-uid', 'Impersonate-Extra-scopes', 'Impersonate-'])
