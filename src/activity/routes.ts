@@ -88,7 +88,7 @@ export const activityOperations = (services: Services, service: ActivityService,
       tag: 'audit',
       summary: 'Returns who did what as a file, newest first',
       description:
-        'Streams all events of a question, for the conditions and the callers of `GET /auth/v1/audit`, as lines of JSON or CSV. Events that arrive meanwhile are left out. The name of the file begins with `own-` where the caller gets their own events alone. An answer that breaks off is incomplete.',
+        'Streams all events of a question, for the conditions and the callers of `GET /auth/v1/audit`, as lines of JSON or CSV. Events that happen meanwhile are left out. The name of the file begins with `own-` where the caller gets their own events alone. An answer that breaks off is incomplete.',
       credential: 'required',
       before: [longRunning(() => true)],
       answersHead: false,
