@@ -200,6 +200,10 @@ describe(`random requests at the door (AUDIT_SEED=${seed})`, function () {
       }
     };
     await Promise.all(Array.from({ length: senders }, send));
+    // Few of the random requests open a connection.
+    const path = `/api/kubernetes/api/v1/namespaces/default/pods/${runningPod}/exec?command=true&container=main&stdout=true`;
+    const opening = { path, method: 'GET', as: 'manager', isUpgrade: true, isAborted: false, viewed: undefined } as const;
+    await sendOne({ ...request(), ...opening });
 
     const log = new AuditLog(service.auditLog ?? '', service.kubernetes);
     await log.text();

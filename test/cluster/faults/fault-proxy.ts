@@ -190,7 +190,8 @@ export class FaultProxy {
 
   /** Number of open watches, without swallowed ones. */
   get openWatches(): number {
-    return [...this.#open].filter(({ request }) => request.isWatch).length;
+    // A request whose connection has ended before it was read is never told as closed.
+    return [...this.#open].filter(({ request, response }) => request.isWatch && response.socket?.destroyed === false).length;
   }
 
   async stop(): Promise<void> {

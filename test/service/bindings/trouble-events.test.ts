@@ -57,16 +57,16 @@ describe('E13 the controller of an object that does not work', () => {
   });
 
   it('names members without a record, again after a change of the Group only', async () => {
-    const path = `${groupsPath}/crew`;
-    await server.kubernetes.apply(aGroup('crew', ['nobody']));
+    const path = `${groupsPath}/strangers`;
+    await server.kubernetes.apply(aGroup('strangers', ['nobody']));
     const { metadata, status } = await untilObserved<Conditioned>(path);
     expect(status?.conditions).to.have.length(1);
     expect(status?.conditions?.[0]).to.include({ status: 'False', observedGeneration: metadata.generation });
-    const [event] = await untilWarned(server.kubernetes, 'Group', 'crew');
+    const [event] = await untilWarned(server.kubernetes, 'Group', 'strangers');
     expect(event).to.include({ reason: 'MembersWithoutRecord', message: 'no User record has these names: nobody' });
 
     await server.kubernetes.call('PATCH', path, { spec: { users: [{ name: 'nobody' }, { name: 'noone' }] } }, merge);
-    const events = await untilWarned(server.kubernetes, 'Group', 'crew', 2);
+    const events = await untilWarned(server.kubernetes, 'Group', 'strangers', 2);
     expect(events.map(({ message }) => message)).to.include('no User record has these names: nobody, noone');
   });
 });
