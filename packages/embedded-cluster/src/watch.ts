@@ -106,6 +106,8 @@ class Watcher {
 
   /** Resolves when the watch is over, by time-out or because the client went away. */
   async run({ from, endsInitialEvents, hasBookmarks, timeoutMs }: RunOptions): Promise<void> {
+    // A client that has left meanwhile is not told again.
+    if (this.#response.destroyed) return;
     const { store, collection } = this.#options;
     const { promise: closed, resolve } = Promise.withResolvers<void>();
     this.#response.once('close', resolve);

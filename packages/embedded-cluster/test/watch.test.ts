@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { get } from 'node:https';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { connect } from 'node:tls';
 import { Cluster } from '@atrium/embedded-cluster/cluster.ts';
 import { expect } from 'chai';
@@ -8,6 +9,7 @@ import { z } from 'zod';
 import { forSuite } from '../../../test/support/for-suite.ts';
 import { administrator, administratorToken } from './api.ts';
 
+const listed = z.object({ metadata: z.object({ resourceVersion: z.string() }) });
 const objectName = z.object({ object: z.object({ metadata: z.object({ name: z.string() }) }) });
 
 describe('a watch of the embedded cluster', () => {
@@ -33,6 +35,29 @@ describe('a watch of the embedded cluster', () => {
     await closed;
 
     expect((await admin.send('GET', '/livez')).status).to.equal(200);
+  });
+
+  it('is not begun for a client that has left while its version was awaited', async () => {
+    const timers = () => process.getActiveResourcesInfo().filter((one) => one === 'Timeout').length;
+    const configMap = (name: string) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'default' } });
+    await cluster.apply(configMap('known'));
+    const known = listed.parse((await admin.send('GET', '/api/v1/configmaps')).body);
+    const headers = { Authorization: `Bearer ${await administratorToken(cluster)}` };
+    const query = `watch=1&allowWatchBookmarks=1&resourceVersion=${Number(known.metadata.resourceVersion) + 1}`;
+    const before = timers();
+    const watches = Array.from({ length: 50 }, () =>
+      get(`${cluster.url}/api/v1/configmaps?${query}`, { ca: cluster.certificateAuthority, headers, agent: false }).on(
+        'error',
+        () => undefined,
+      ),
+    );
+    await Promise.all(watches.map((watch) => once(watch, 'finish')));
+    await sleep(500);
+    for (const watch of watches) watch.destroy();
+    await sleep(100);
+    await cluster.apply(configMap('awaited'));
+    await sleep(500);
+    expect(timers()).to.be.below(before + watches.length);
   });
 
   it('ends when the definition of its resource is deleted', async () => {

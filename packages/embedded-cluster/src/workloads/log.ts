@@ -111,8 +111,10 @@ const whyNoLog = ({ metadata }: Pod, { name, state }: ContainerStatus, { previou
     ? `previous terminated container "${name}" in pod "${metadata.name}" not found`
     : `container "${name}" in pod "${metadata.name}" is waiting to start: ${state.waiting?.reason ?? 'ContainerCreating'}`;
 
-function goneWith(connection: EventEmitter): AbortSignal {
+function goneWith(connection: EventEmitter & { readonly destroyed?: boolean }): AbortSignal {
   const gone = new AbortController();
+  // A client may have left while its request was authenticated.
+  if (connection.destroyed) gone.abort();
   connection.once('close', () => gone.abort());
   return gone.signal;
 }
