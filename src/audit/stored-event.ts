@@ -67,13 +67,13 @@ function storedEvent(event: AuditEvent, { time, traceID }: Occasion): StoredEven
 
 /** Returns the verb and the object of an event; undefined for an event that the store does not keep. */
 function aboutOf(event: AuditEvent, action: AuditAction | undefined): Pick<StoredEvent, 'verb' | 'objectRef'> | undefined {
-  const { write, denied } = event;
+  const { write, denied, namespace, target } = event;
   if (denied) return { verb: denied.verb, objectRef: objectOf({ ...denied, apiGroup: denied.group }) };
   if (action === undefined) return undefined;
+  if (write) return { verb: write.verb, objectRef: objectOf(write) };
   const [verb = '', path = ''] = action.split(' ');
   const [resource = '', subresource] = path.split('/');
-  if (write) return { verb: write.verb, objectRef: objectOf(write) };
-  return { verb, objectRef: { apiGroup, resource, ...(subresource !== undefined && { subresource }), ...targetOf(event) } };
+  return { verb, objectRef: objectOf({ apiGroup, resource, subresource, namespace, name: target?.name }) };
 }
 
 /** Returns the members that single actions have. */
@@ -88,11 +88,6 @@ const ownMembers = ({ members, access, binding, grant, question, agent, shell, w
   ...(write?.changes && { changes: [...write.changes] }),
   ...(agent && { agent: { ...agent, objects: [...agent.objects] } }),
   ...(members && { members: { ...members, names: [...members.names] } }),
-});
-
-const targetOf = ({ namespace, target }: AuditEvent): Partial<StoredEvent['objectRef']> => ({
-  ...(namespace !== undefined && { namespace }),
-  ...(target?.name && { name: target.name }),
 });
 
 /** Returns the id with which the API server got the write of the event, and the write if it differs from the action; otherwise a new id. */

@@ -19,16 +19,18 @@ const eventsOf = async (store: SqliteStore, filter: Parameters<SqliteStore['list
   return events.reverse();
 };
 
+async function aServer() {
+  const auditStore = await SqliteStore.open(':memory:');
+  const started = await startServer({ auditStore, config: { features: { accessRequests: true, groups: true } } });
+  const stop = async () => {
+    await started.stop();
+    await auditStore.stop();
+  };
+  return { ...started, auditStore, stop };
+}
+
 describe('events of the service in the audit store', () => {
-  const server = forSuite(async () => {
-    const auditStore = await SqliteStore.open(':memory:');
-    const started = await startServer({ auditStore, config: { features: { accessRequests: true, groups: true } } });
-    const stop = async () => {
-      await started.stop();
-      await auditStore.stop();
-    };
-    return { ...started, auditStore, stop };
-  });
+  const server = forSuite(aServer);
 
   it('tell that a user asked for a role, got it and lost it', async () => {
     await server.kubernetes.apply(aNamespace('shop'));
@@ -100,15 +102,7 @@ describe('events of the service in the audit store', () => {
 });
 
 describe('events of writes that the service refuses', () => {
-  const server = forSuite(async () => {
-    const auditStore = await SqliteStore.open(':memory:');
-    const started = await startServer({ auditStore, config: { features: { accessRequests: true, groups: true } } });
-    const stop = async () => {
-      await started.stop();
-      await auditStore.stop();
-    };
-    return { ...started, auditStore, stop };
-  });
+  const server = forSuite(aServer);
   const alice = nameOf('alice@example.com');
   before(() => applyKnown(server, aUser('alice@example.com', { subjectName: 'alice' }), aUser('bob@example.com', { subjectName: 'bob' })));
   let count = 0;

@@ -11,6 +11,7 @@ import { Copy } from '../../ui/copy';
 import { Facts } from '../../ui/facts';
 import { Loaded } from '../../ui/loaded';
 import type { AuditEvent } from './actions';
+import { activityHref } from './activity-link';
 import { AccessRequests, Outcome, RequestBody } from './event-table';
 import type { conditionNames } from './question';
 import { RecordingLink } from './recording-link';
@@ -87,7 +88,7 @@ const bytes = (number: number | undefined) => number !== undefined && `${count(n
 /** Link to the events that share a value. */
 const linkOf = (condition: (typeof conditionNames)[number], value: string | undefined) =>
   value && (
-    <a href={href(`/activity?${new URLSearchParams({ [condition]: value, since: 'all' })}`)}>
+    <a href={activityHref({ [condition]: value, since: 'all' })}>
       <code>{value}</code>
     </a>
   );

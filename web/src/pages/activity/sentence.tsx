@@ -5,6 +5,7 @@ import { agentName } from '../../app/agent-name';
 import { href } from '../../app/router';
 import { dateTime, t } from '../../text/text';
 import { type AuditEvent, actionOf, hadEffect, serviceActionOf, toldAction } from './actions';
+import { activityHref } from './activity-link';
 import { connectionSentence } from './connection-sentence';
 import { textWith } from './text-with';
 
@@ -100,7 +101,7 @@ function Actor({ of: { user, impersonatedUser } }: { of: AuditEvent }) {
 }
 
 const ActorLink = ({ name }: { name: string }) => (
-  <a href={href(`/activity?${new URLSearchParams({ actor: name, since: 'all' })}`)}>
+  <a href={activityHref({ actor: name, since: 'all' })}>
     <bdi>{name}</bdi>
   </a>
 );

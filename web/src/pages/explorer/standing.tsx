@@ -8,7 +8,7 @@ import { useFeature } from '../../api/version';
 import { useMyNamespaces } from '../../app/namespace';
 import { QueryChoice } from '../../app/query-choice';
 import { may, type Right, useRights } from '../../app/rights';
-import { href, query, setQuery } from '../../app/router';
+import { query, setQuery } from '../../app/router';
 import { dateOnly, t } from '../../text/text';
 import { Ago } from '../../ui/age';
 import { Button } from '../../ui/button';
@@ -16,6 +16,7 @@ import { Icon } from '../../ui/icon';
 import { Loaded } from '../../ui/loaded';
 import { PlainTable } from '../../ui/plain-table';
 import { Empty, Notice } from '../../ui/state';
+import { activityHref } from '../activity/activity-link';
 import { BindingLink, inNamespace, nameOf, RoleLink } from './grants';
 import { Proposal } from './proposal';
 import { Reviews } from './reviews';
@@ -238,7 +239,7 @@ function Use({ of: { use, people } }: { of: Item }) {
         people: Math.max(people, use.users),
       })}
       <div class="muted small">
-        <a href={href(`/activity?${new URLSearchParams({ actor: user, since: 'all' })}`)}>
+        <a href={activityHref({ actor: user, since: 'all' })}>
           <bdi>{user}</bdi>
         </a>{' '}
         <code>
