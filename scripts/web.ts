@@ -25,7 +25,7 @@ const types = join(web, 'src/api/schema.d.ts');
 const template = join(web, 'template');
 const stampName = '.stamp';
 /** Kilobytes of brotli allowed for the first page: everything that index.html names, and its imports. */
-const firstLoadBudget = 70;
+const firstLoadBudget = 55;
 /** Kilobytes of brotli allowed for code that is loaded on demand, beside the code that is loaded by then. */
 const heavyBudgets = [
   { what: 'editor', sources: ['src/editors/editor.ts'], budget: 150 },

@@ -6,7 +6,6 @@ import { useLoad } from '../api/load';
 import { Retry, untilDone } from '../api/outage';
 import { asProblem, type Problem } from '../api/problem';
 import { useFeature } from '../api/version';
-import { AskFor } from '../app/ask';
 import { setTitle } from '../app/brand';
 import { NoPage } from '../app/no-page';
 import type { PageProps } from '../app/page-props';
@@ -15,7 +14,7 @@ import { isPasswordDue, person } from '../app/session';
 import { strips } from '../app/strips';
 import { loadTexts, t } from '../text/text';
 import { Loaded } from '../ui/loaded';
-import { Failure, refusal, Skeleton } from '../ui/state';
+import { Failure, Skeleton } from '../ui/state';
 import { Toasts } from '../ui/toast';
 import { lookAhead } from './ahead';
 import { Asked } from './asked';
@@ -26,8 +25,6 @@ import { loadPage, routeOf } from './pages';
 import { Shell } from './shell';
 import { Start } from './start';
 import { StepUpAsked } from './step-up';
-
-refusal.Steps = AskFor;
 
 /** Strips below the header. The user's own access is followed once the page is rendered. */
 function Strips() {

@@ -1,13 +1,16 @@
 /** Plugins, and news for the user, which no page waits for. Loaded with the parts of pages, and begun once the page is rendered. */
 import { effect } from '@preact/signals';
 import { untilDone } from '../api/outage';
+import { AskFor } from '../app/ask';
 import { followAuditAlert, hasAuditAlert } from '../app/audit-alert';
 import { inbox, isActive, isUnreviewed, ownRequests } from '../app/own-requests';
 import { strips } from '../app/strips';
 import { loadTexts } from '../text/text';
+import { refusalSteps } from '../ui/state';
 
 /** @returns a function that ends it, for logout */
 export async function startLater(): Promise<() => void> {
+  refusalSteps.value = AskFor;
   const { startPlugins } = await untilDone(() => import('../plugins/start'));
   const ends = [startPlugins(), followAuditAlert(), showStrips()];
   return () => {

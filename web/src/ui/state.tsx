@@ -1,4 +1,5 @@
 /** States of a page that has no content to show. Each names the next step. */
+import { signal } from '@preact/signals';
 import { CircleAlert, Inbox, RefreshCw, ShieldX } from 'lucide';
 import type { ComponentChildren, ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
@@ -35,8 +36,8 @@ export function Empty({ text, children }: { text: string; children?: ComponentCh
   );
 }
 
-/** Steps below each refusal. The shell sets them, because elements know no parts of pages. */
-export const refusal: { Steps?: ComponentType<{ right: Right }> } = {};
+/** Steps below each refusal, once they are loaded. Set from outside, because elements know no parts of pages. */
+export const refusalSteps = signal<ComponentType<{ right: Right }>>();
 
 interface FailureProps {
   problem: Problem;
@@ -48,11 +49,11 @@ interface FailureProps {
 /** Shows a failure: the refused user for a refusal, the id of the request and a retry for any other failure. */
 export function Failure({ problem, onRetry, children }: FailureProps) {
   if (problem.status === 403) {
-    const right = refusedRight(problem);
+    const [right, Steps] = [refusedRight(problem), refusalSteps.value];
     return (
       <RefusedState>
         <p class="muted measure">{problem.message}</p>
-        {children ?? (right && refusal.Steps && <refusal.Steps right={right} />)}
+        {children ?? (right && Steps && <Steps right={right} />)}
       </RefusedState>
     );
   }
