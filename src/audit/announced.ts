@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { AuditEvent } from '@atrium/audit-store/event.ts';
 import { actorOf } from '@atrium/http/caller.ts';
 import type { Operation } from '@atrium/http/operation.ts';
+import { sentWrites } from '@atrium/http/sent-writes.ts';
 import { localCluster } from '@atrium/objects/object-schemas.ts';
 import { auditOrigin, writeVerbs } from './audit.ts';
 import type { AuditIntake } from './audit-intake.ts';
@@ -30,14 +31,19 @@ export const announced = (operations: readonly Operation[], intake: AuditIntake 
           async handle(request) {
             const intent = intentOf(operation, request, now());
             await intake.begin(intent);
+            const { lifetime, flow } = request.ctx.state;
             // The events of the write are recorded by then.
-            request.ctx.state.lifetime.onClose(() => intake.end(intent.auditID));
+            lifetime.onClose(() => {
+              const isLost = sentWrites.get(flow)?.some(({ end }) => end === 'lost');
+              if (isLost) intake.record(intent);
+              else intake.end(intent.auditID);
+            });
             await operation.handle(request);
           },
         };
       });
 
-/** Returns the event of a write whose end nobody has seen. */
+/** Returns the event of a write whose end nobody has seen: its process was killed, or the answer of the API server was lost. */
 function intentOf({ id, method, paths }: Operation, { ctx, caller, params }: OperationRequest, time: Date): AuditEvent {
   const { requestId, source, userAgent } = auditOrigin(ctx);
   const { resource, subresource } = kindOf(paths[0]);

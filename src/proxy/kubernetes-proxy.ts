@@ -105,12 +105,19 @@ export class KubernetesProxy {
     };
     if (recording) Object.assign(call, { body: recording.reading(call.body), headers: recording.asking(call.headers) });
     await recording?.announce();
-    if (target.upgrade !== undefined) return this.#switch({ ctx, caller, target }, target.upgrade, call, recording);
-    if (recording?.isScale) await this.#readBefore(caller, call, recording);
-    const answer = await apiServer.passageOf(caller).answer(call);
-    const content = await contentOf(answer, { isGathered: isGathered(target) || recording?.readsAnswer === true }, call);
-    recording?.saw(answer.statusCode, content);
-    answerWith(ctx, answer, this.#own, recording?.counting(content) ?? content);
+    let code: number | undefined;
+    try {
+      if (target.upgrade !== undefined) return await this.#switch({ ctx, caller, target }, target.upgrade, call, recording);
+      if (recording?.isScale) await this.#readBefore(caller, call, recording);
+      const answer = await apiServer.passageOf(caller).answer(call);
+      code = answer.statusCode;
+      const content = await contentOf(answer, { isGathered: isGathered(target) || recording?.readsAnswer === true }, call);
+      recording?.saw(code, content);
+      answerWith(ctx, answer, this.#own, recording?.counting(content) ?? content);
+    } catch (error) {
+      recording?.failed(error, code);
+      throw error;
+    }
     if (!isLong) return;
     // Proxies such as nginx buffer answers by default.
     ctx.set('X-Accel-Buffering', 'no');

@@ -7,6 +7,7 @@ import { isDryRun, isEviction } from '@atrium/kubernetes/dry-run.ts';
 import { connectionOf } from '@atrium/kubernetes/opened-connection.ts';
 import type { PassedCall } from '@atrium/kubernetes/passage.ts';
 import { placeOf, requestedAccess, type Target, type TargetResource } from '@atrium/kubernetes/request-target.ts';
+import { isLostAnswer, timeoutCode } from '@atrium/kubernetes/transport.ts';
 import { localCluster } from '@atrium/objects/object-schemas.ts';
 import type { Context } from 'koa';
 import { z } from 'zod';
@@ -25,8 +26,8 @@ import { isRead } from './rules.ts';
 /** Bound of a media type: no type of a patch is longer. */
 const maxTypeLength = 64;
 
-/** Codes of requests without an answer: the caller left, or the API server took too long. */
-const unanswered = [499, 504];
+/** Code of a request whose caller left before the answer. */
+const leftCode = 499;
 
 /** Members of answers that an event tells. */
 const named = z.object({ metadata: z.object({ name: z.string() }) });
@@ -95,6 +96,8 @@ export class Recording {
   #code: number | undefined;
   /** True once the request is passed on. */
   #isPassed = false;
+  /** True once the answer of the API server is lost. */
+  #isLost = false;
   #answerBytes = 0;
   #replicasBefore: number | undefined;
   #facts: Pick<AuditEvent, 'changes'> & { name?: string | undefined } = {};
@@ -244,7 +247,8 @@ export class Recording {
 
   /** Returns the outcome of the request. Without an answer of the API server nobody knows what it has done. */
   #outcome(code: number): AuditEvent['outcome'] {
-    if (this.#isPassed && this.#code === undefined && unanswered.includes(code)) return 'unknown';
+    const isUnanswered = this.#isLost || code === timeoutCode || (this.#code === undefined && code === leftCode);
+    if (this.#isPassed && isUnanswered) return 'unknown';
     return code < 400 ? 'success' : 'failure';
   }
 
@@ -300,6 +304,12 @@ export class Recording {
   /** Takes the answer to a read before the write. */
   sawBefore(code: number, content: unknown): void {
     this.#replicasBefore = factsIn(scaled, code, content)?.spec.replicas;
+  }
+
+  /** Takes the failure of the call, or of its answer after the status. The status holds also if the rest is lost. */
+  failed(error: unknown, code: number | undefined): void {
+    this.#code = code;
+    this.#isLost = code === undefined && isLostAnswer(error);
   }
 
   /** Takes the status of the API server, and the facts of a short answer. */

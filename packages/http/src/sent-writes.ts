@@ -10,8 +10,13 @@ export interface SentWrite {
   readonly call: string;
   /** Path of the object, or of the list for a creation. */
   readonly path: string;
-  /** True once the API server has refused it, so that no event takes its id. */
-  isRefused?: boolean;
+  /**
+   * End of the call, undefined while it is under way. A refused write had no effect. The effect of a lost one is not known: its answer did
+   * not come, or could not be read.
+   */
+  end?: 'done' | 'refused' | 'lost';
+  /** True once an event has its id. */
+  isTaken?: true;
 }
 
 /** Writes of requests, in the order in which they were sent. */
@@ -23,7 +28,9 @@ export function takeWriteID(call: string, name: string): string | undefined {
   const writes = (request && sentWrites.get(request)) ?? [];
   const [, subresource] = call.split('/');
   const end = `/${encodeURIComponent(name)}${subresource === undefined ? '' : `/${subresource}`}`;
-  const isOf = (write: SentWrite) => write.call === call && !write.isRefused && (call.startsWith('create ') || write.path.endsWith(end));
-  const index = writes.findLastIndex(isOf);
-  return index === -1 ? undefined : writes.splice(index, 1)[0]?.id;
+  const found = writes.findLast(
+    (write) => write.call === call && !write.isTaken && write.end !== 'refused' && (call.startsWith('create ') || write.path.endsWith(end)),
+  );
+  if (found) found.isTaken = true;
+  return found?.id;
 }

@@ -82,6 +82,7 @@ abstract class ResourceClient {
         ...(isDryRun && { dryRun: ['All'] }),
       },
       isRepeatable,
+      isDryRun,
     });
     return uidOf(answer);
   }
@@ -90,7 +91,7 @@ abstract class ResourceClient {
     object: NewObject,
     { signal, isDryRun = false, isStrict = false, isRepeatable = false, isAudited = false }: WriteOptions,
   ): Promise<KubernetesObject> {
-    const call = { query: writeQuery(isDryRun, isStrict), body: object, isRepeatable, isAudited };
+    const call = { query: writeQuery(isDryRun, isStrict), body: object, isRepeatable, isAudited, isDryRun };
     const created = await this.call('POST', 'create', {}, signal, call);
     // A dry run stores nothing, so that its object has no version.
     const metadata = isDryRun ? partsOf(created).metadata : undefined;
@@ -104,7 +105,7 @@ abstract class ResourceClient {
     { signal, isDryRun = false, isRepeatable = false, isAudited = false }: WriteOptions,
   ): Promise<KubernetesObject> {
     const contentType = Array.isArray(change) ? 'application/json-patch+json' : 'application/merge-patch+json';
-    const call = { query: writeQuery(isDryRun), contentType, body: change, isRepeatable, isAudited };
+    const call = { query: writeQuery(isDryRun), contentType, body: change, isRepeatable, isAudited, isDryRun };
     return this.objectOf(await this.call('PATCH', 'patch', target, signal, call));
   }
 

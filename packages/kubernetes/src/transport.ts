@@ -73,6 +73,8 @@ export interface ApiCall {
    * is audited.
    */
   isWrite?: boolean;
+  /** True for a write that has no effect, also if its answer is lost. */
+  isDryRun?: boolean;
   /** True for a write with the account of the service that an audit event of the same request tells. */
   isAudited?: boolean;
   /** Reads integers of the answer that a double cannot hold as BigInt. */
@@ -131,8 +133,8 @@ export class Transport {
   readonly #host: string;
   #loggedAt = Number.NEGATIVE_INFINITY;
   #isLogged = false;
-  /** Writes of requests under way. */
-  readonly #writes = new Set<Deadline>();
+  /** Writes of requests under way, each with the one that an audit event may tell. */
+  readonly #writes = new Map<Deadline, SentWrite | undefined>();
 
   constructor({ connection, requestTimeoutMs, metrics, wallClock, clock = () => performance.now(), log }: TransportOptions) {
     this.#clock = clock;
@@ -186,6 +188,8 @@ export class Transport {
       if (call.isBeforeWatch) await yieldToEventLoop();
       return answer;
     } catch (error) {
+      const write = this.#writes.get(deadline);
+      if (write?.end === 'done' && !call.isDryRun) write.end = 'lost';
       throw failureOf(error, call.signal, deadline);
     } finally {
       this.#writes.delete(deadline);
@@ -225,11 +229,18 @@ export class Transport {
     const send = (request?: RequestFlow) => {
       // Work of the service itself ends with its signal.
       const isKept = request !== undefined && call.isWrite === true;
-      if (isKept) this.#writes.add(deadline);
       const write = isKept ? notedWrite(request, call, credential) : undefined;
+      if (isKept) this.#writes.set(deadline, write);
       return this.#send(this.#pools[side][pool], call, credential, { deadline, isKept, write });
     };
-    const response = pool === 'long' ? await send() : await this.#turns[side].hold(send, ({ body }) => body, deadline.signal);
+    const sent = pool === 'long' ? send() : this.#turns[side].hold(send, ({ body }) => body, deadline.signal);
+    const response = await sent.catch((error: unknown) => {
+      const write = this.#writes.get(deadline);
+      if (write) write.end = !call.isDryRun && (deadline.hasPassed || isLostConnection(error)) ? 'lost' : 'refused';
+      throw error;
+    });
+    const write = this.#writes.get(deadline);
+    if (write) write.end = response.statusCode < 300 ? 'done' : response.statusCode === timeoutCode && !call.isDryRun ? 'lost' : 'refused';
     if (response.statusCode >= 200 && response.statusCode < 300) return response;
     const body = await readErrorBody(response.body);
     if (response.statusCode < 400) throw new Error(`unexpected status ${response.statusCode}`);
@@ -254,7 +265,6 @@ export class Transport {
     try {
       // undici notices an abort only on an established connection, which a silent server may never accept.
       const response = await deadline.limit(pool.request({ ...options, headers, signal: deadline.signal }), isKept);
-      if (write) write.isRefused = response.statusCode >= 300;
       this.serverClock.note(response.headers.date, sentAt);
       outgoing.end(response.statusCode);
       this.#reached();
@@ -311,6 +321,9 @@ export class Transport {
   }
 }
 
+/** Code of an answer that came too late for the API server itself, or for a proxy in front of it: the write may have been made. */
+export const timeoutCode = 504;
+
 /** Notes a write that an audit event of the request may tell. Returns undefined for another write. */
 function notedWrite(request: RequestFlow, { call, path, isAudited }: ApiCall, credential: Credential): SentWrite | undefined {
   const isOfCaller = credential.isTheirs === true || credential.impersonation !== undefined;
@@ -356,6 +369,10 @@ const lostConnection = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET', 'UND_ER
 
 /** Reports whether the connection ended during the call: the API server has closed it, or the call began while it closed. */
 export const isLostConnection = (error: unknown): boolean => lostConnection.has(codeOf(error));
+
+/** Reports whether the API server may have done what a failed call asked for: the connection ended, or no answer came in time. */
+export const isLostAnswer = (error: unknown): boolean =>
+  error instanceof StatusError && (error.status.code === timeoutCode || isLostConnection(error.cause));
 
 /** Returns the milliseconds before a retry, Infinity if a retry cannot help. */
 function pauseBeforeRetry(error: unknown): number {
