@@ -34,7 +34,7 @@ export const announced = (operations: readonly Operation[], intake: AuditIntake 
             const { lifetime, flow } = request.ctx.state;
             // The events of the write are recorded by then.
             lifetime.onClose(() => {
-              const isLost = sentWrites.get(flow)?.some(({ end }) => end === 'lost');
+              const isLost = sentWrites.get(flow)?.some(({ end, isDryRun }) => end === 'lost' && !isDryRun);
               if (isLost) intake.record(intent);
               else intake.end(intent.auditID);
             });

@@ -15,8 +15,8 @@ export interface SentWrite {
    * not come, or could not be read.
    */
   end?: 'done' | 'refused' | 'lost';
-  /** True once an event has its id. */
-  isTaken?: true;
+  /** True for a write that has no effect, also if its answer is lost. */
+  readonly isDryRun: boolean;
 }
 
 /** Writes of requests, in the order in which they were sent. */
@@ -28,9 +28,8 @@ export function takeWriteID(call: string, name: string): string | undefined {
   const writes = (request && sentWrites.get(request)) ?? [];
   const [, subresource] = call.split('/');
   const end = `/${encodeURIComponent(name)}${subresource === undefined ? '' : `/${subresource}`}`;
-  const found = writes.findLast(
-    (write) => write.call === call && !write.isTaken && write.end !== 'refused' && (call.startsWith('create ') || write.path.endsWith(end)),
-  );
-  if (found) found.isTaken = true;
-  return found?.id;
+  const isOf = (write: SentWrite) =>
+    write.call === call && write.end !== 'refused' && (call.startsWith('create ') || write.path.endsWith(end));
+  const index = writes.findLastIndex(isOf);
+  return index === -1 ? undefined : writes.splice(index, 1)[0]?.id;
 }

@@ -13,7 +13,7 @@ import { auditIDMark } from './audit-id.ts';
 import { callTimes } from './call-times.ts';
 import { ServerClock } from './clock.ts';
 import type { Connection } from './connection.ts';
-import { Deadline } from './deadline.ts';
+import { Deadline, neverAborts } from './deadline.ts';
 import type { ImpersonationHeaders } from './impersonation.ts';
 import { destroyAll, type Pools, poolOptions, unboundedPool } from './pools.ts';
 import { corePath, groupsPath, isResourcePath } from './resource.ts';
@@ -73,7 +73,7 @@ export interface ApiCall {
    * is audited.
    */
   isWrite?: boolean;
-  /** True for a write that has no effect, also if its answer is lost. */
+  /** True for a write that has no effect. */
   isDryRun?: boolean;
   /** True for a write with the account of the service that an audit event of the same request tells. */
   isAudited?: boolean;
@@ -181,15 +181,26 @@ export class Transport {
    */
   async json(call: ApiCall, credential: Credential): Promise<unknown> {
     const deadline = new Deadline(call.signal, this.#timeoutMs);
+    const lost: SentWrite[] = [];
+    const attempt = async () => {
+      try {
+        return await readJson(await this.#open(call.isBeforeWatch ? 'long' : 'short', call, credential, deadline), call);
+      } catch (error) {
+        const write = this.#writes.get(deadline);
+        // The caller may have left meanwhile, which says nothing about the write.
+        const isLost = write?.end === 'done' || isLostAnswer(failureOf(error, neverAborts, deadline));
+        if (write && isLost) lost.push(Object.assign(write, { end: 'lost' as const }));
+        throw error;
+      }
+    };
     try {
-      const pool = call.isBeforeWatch ? 'long' : 'short';
-      const answer = await repeated(call, deadline, async () => readJson(await this.#open(pool, call, credential, deadline), call));
+      const answer = await repeated(call, deadline, attempt);
+      // The effect of a lost attempt is that of the last one.
+      for (const write of lost) write.end = 'done';
       // undici makes a connection available one turn of the event loop after the answer, and would open another one before.
       if (call.isBeforeWatch) await yieldToEventLoop();
       return answer;
     } catch (error) {
-      const write = this.#writes.get(deadline);
-      if (write?.end === 'done' && !call.isDryRun) write.end = 'lost';
       throw failureOf(error, call.signal, deadline);
     } finally {
       this.#writes.delete(deadline);
@@ -233,14 +244,7 @@ export class Transport {
       if (isKept) this.#writes.set(deadline, write);
       return this.#send(this.#pools[side][pool], call, credential, { deadline, isKept, write });
     };
-    const sent = pool === 'long' ? send() : this.#turns[side].hold(send, ({ body }) => body, deadline.signal);
-    const response = await sent.catch((error: unknown) => {
-      const write = this.#writes.get(deadline);
-      if (write) write.end = !call.isDryRun && (deadline.hasPassed || isLostConnection(error)) ? 'lost' : 'refused';
-      throw error;
-    });
-    const write = this.#writes.get(deadline);
-    if (write) write.end = response.statusCode < 300 ? 'done' : response.statusCode === timeoutCode && !call.isDryRun ? 'lost' : 'refused';
+    const response = pool === 'long' ? await send() : await this.#turns[side].hold(send, ({ body }) => body, deadline.signal);
     if (response.statusCode >= 200 && response.statusCode < 300) return response;
     const body = await readErrorBody(response.body);
     if (response.statusCode < 400) throw new Error(`unexpected status ${response.statusCode}`);
@@ -265,6 +269,7 @@ export class Transport {
     try {
       // undici notices an abort only on an established connection, which a silent server may never accept.
       const response = await deadline.limit(pool.request({ ...options, headers, signal: deadline.signal }), isKept);
+      if (write) write.end = response.statusCode < 300 ? 'done' : 'refused';
       this.serverClock.note(response.headers.date, sentAt);
       outgoing.end(response.statusCode);
       this.#reached();
@@ -325,10 +330,14 @@ export class Transport {
 export const timeoutCode = 504;
 
 /** Notes a write that an audit event of the request may tell. Returns undefined for another write. */
-function notedWrite(request: RequestFlow, { call, path, isAudited }: ApiCall, credential: Credential): SentWrite | undefined {
+function notedWrite(
+  request: RequestFlow,
+  { call, path, isAudited, isDryRun = false }: ApiCall,
+  credential: Credential,
+): SentWrite | undefined {
   const isOfCaller = credential.isTheirs === true || credential.impersonation !== undefined;
   if (!isOfCaller && !isAudited) return undefined;
-  const write = { call, path, id: `${isOfCaller ? writeMarks.caller : writeMarks.service}${randomUUID()}` };
+  const write = { call, path, isDryRun, id: `${isOfCaller ? writeMarks.caller : writeMarks.service}${randomUUID()}` };
   const writes = sentWrites.get(request) ?? [];
   sentWrites.set(request, writes);
   writes.push(write);

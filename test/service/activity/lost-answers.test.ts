@@ -1,12 +1,15 @@
 import { SqliteStore } from '@atrium/audit-store/sqlite-store.ts';
 import { expect } from 'chai';
-import { type Fault, FaultProxy, halfAnswer, loseAnswer, type ProxiedRequest, refuse } from '../../cluster/faults/fault-proxy.ts';
+import { type Fault, FaultProxy, halfAnswer, loseAnswer, type ProxiedRequest, refuse, reset } from '../../cluster/faults/fault-proxy.ts';
 import { eventually } from '../../support/cluster-admin.ts';
 import { forSuite } from '../../support/for-suite.ts';
 import { startServer } from '../../support/server.ts';
+import { applyKnown } from '../bindings/support.ts';
+import { aUser, nameOf } from '../users/a-user.ts';
 
 const groups = '/auth/v1/groups';
-const stored = '/apis/auth.platform.io/v1/groups';
+const own = '/apis/auth.platform.io/v1';
+const stored = `${own}/groups`;
 const door = `/api/kubernetes${stored}`;
 
 /** Sends status and begin of the answer, and ends the connection once they have arrived. */
@@ -32,10 +35,10 @@ async function withFaults() {
   const faults = await started.promise;
   return {
     ...server,
-    faults,
+    auditStore,
     /** Sends a write as an administrator, with a fault of its call. @returns the status */
     async write(method: 'DELETE' | 'PATCH' | 'POST', path: string, fault: Fault, body?: object): Promise<number> {
-      const isOfWrite = (request: ProxiedRequest) => request.method === method && request.path.startsWith(stored);
+      const isOfWrite = (request: ProxiedRequest) => request.method === method && request.path.startsWith(own);
       faults.inject(fault, isOfWrite);
       const headers = { 'content-type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json' };
       const { status } = await server.request(path, { method, as: 'admin', ...(body && { body }), headers });
@@ -67,7 +70,7 @@ describe('the event of a write whose answer is lost', () => {
     it(`says that the outcome of a deletion is unknown if it is lost ${what}`, async () => {
       const name = `gone-${fault.name.toLowerCase()}`;
       await make(name);
-      expect(await server.write('DELETE', `${groups}/${name}`, fault)).to.be.oneOf([404, 503]);
+      expect(await server.write('DELETE', `${groups}/${name}`, fault)).to.equal(503);
 
       expect(await exists(name)).to.equal(404);
       expect(await server.eventsOn({ name }, 1)).to.deep.equal([['delete', 'unknown', undefined]]);
@@ -105,6 +108,28 @@ describe('the event of a write whose answer is lost', () => {
     expect(await server.write('DELETE', `${groups}/kept`, (exchange) => exchange.pass())).to.equal(204);
     expect(await server.eventsOn({ name: 'kept' }, 1)).to.deep.equal([['delete', 'success', 204]]);
   });
+
+  for (const [what, lose] of Object.entries({ 'with an effect': loseAnswer, 'without an effect': reset }))
+    it(`is that of the deletion if it is made again after an attempt ${what}`, async () => {
+      const [email, later] = [`${lose.name.toLowerCase()}@example.com`, `after-${lose.name.toLowerCase()}`];
+      await applyKnown(server, aUser(email));
+      await make(later);
+      let calls = 0;
+      const once: Fault = (exchange) => {
+        calls += 1;
+        // A dry run comes first.
+        if (calls === 2) lose(exchange);
+        else exchange.pass();
+      };
+      expect(await server.write('DELETE', `/auth/v1/users/${nameOf(email)}`, once)).to.equal(204);
+      expect(calls).to.equal(3);
+
+      expect(await server.write('DELETE', `${groups}/${later}`, (exchange) => exchange.pass())).to.equal(204);
+      // Events of one replica arrive in their order.
+      await server.eventsOn({ name: later }, 1);
+      const { events } = await server.auditStore.list({ resource: 'users', name: nameOf(email) }, { limit: 10 });
+      expect(events.map(({ verb, outcome }) => [verb, outcome])).to.deep.equal([['delete', 'success']]);
+    });
 
   it('says at the door that the outcome is unknown, unless the status of the answer came', async () => {
     for (const name of ['passed', 'halved', 'late']) await make(name);
